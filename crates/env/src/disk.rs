@@ -1,0 +1,68 @@
+//! Files and directories, as the engines see them.
+//!
+//! Files are written once, front to back, and then only read; there is no write in place. What
+//! survives a crash: the bytes of a file before its last `sync`, under its name once the
+//! directory has been synced after the create or rename. Everything else may be lost, kept in
+//! part or torn.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file being written.
+pub trait WritableFile: Send {
+    /// Appends all of `bytes`.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Returns once everything appended so far is durable. After an error the file's content
+    /// is unknown and it must not be used any further.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file being read. Clones share one handle.
+pub trait ReadableFile: Send + Sync {
+    /// Fills `buffer` from the bytes at `offset`; an error of kind `UnexpectedEof` when the
+    /// file is shorter.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// The file's length in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file has no bytes.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// Holds a directory for one process; released when dropped or when the process ends.
+pub trait DirectoryLock: Send + Sync {}
+
+/// A file system.
+pub trait Disk: Send + Sync {
+    /// Creates a file for writing; an error of kind `AlreadyExists` when there is one.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>>;
+
+    /// Opens an existing file to append to it, after cutting it to `length` bytes.
+    fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>>;
+
+    /// Opens a file for reading.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>>;
+
+    /// Renames a file, replacing the target if there is one.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// The files directly in a directory, in no order.
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
+
+    /// Creates a directory and its parents where missing.
+    fn create_directories(&self, directory: &Path) -> io::Result<()>;
+
+    /// Makes creates, renames and removes in a directory durable.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+
+    /// Takes a directory for this process; an error of kind `WouldBlock` when another holds it.
+    fn lock(&self, directory: &Path) -> io::Result<Box<dyn DirectoryLock>>;
+}

@@ -1,0 +1,105 @@
+//! The real file system. The only place in the product that touches files.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::disk::{DirectoryLock, Disk, ReadableFile, WritableFile};
+
+/// Name of the file whose lock holds a directory.
+const LOCK_FILE: &str = "LOCK";
+
+/// Files hold a copy of the source's data: for the owner only.
+const FILE_MODE: u32 = 0o600;
+
+/// The operating system's file system.
+pub struct RealDisk;
+
+struct RealWritableFile(File);
+
+impl WritableFile for RealWritableFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+struct RealReadableFile(File);
+
+impl ReadableFile for RealReadableFile {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}
+
+struct RealDirectoryLock(#[expect(dead_code, reason = "held for its lock")] File);
+
+impl DirectoryLock for RealDirectoryLock {}
+
+impl Disk for RealDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+        Ok(Box::new(RealWritableFile(file)))
+    }
+
+    fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
+        let file = OpenOptions::new().append(true).open(path)?;
+        if file.metadata()?.len() != length {
+            file.set_len(length)?;
+        }
+        Ok(Box::new(RealWritableFile(file)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(RealReadableFile(File::open(path)?)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                files.push(entry.path());
+            }
+        }
+        Ok(files)
+    }
+
+    fn create_directories(&self, directory: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(directory)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        File::open(directory)?.sync_all()
+    }
+
+    fn lock(&self, directory: &Path) -> io::Result<Box<dyn DirectoryLock>> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .open(directory.join(LOCK_FILE))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Box::new(RealDirectoryLock(file)))
+    }
+}

@@ -1,0 +1,14 @@
+//! Log-structured merge trees of compressed pages, with snapshots. API SKELETON.
+#![allow(missing_docs, unused_variables)]
+
+pub mod error;
+pub mod options;
+pub mod snapshot;
+pub mod stats;
+pub mod store;
+
+pub use error::StoreError;
+pub use options::StoreOptions;
+pub use snapshot::{HistoryHold, KeyRange, Scan, ScanRequest, Snapshot};
+pub use stats::{ComponentStats, StoreStats, TableStats};
+pub use store::{Durable, Store, Work};

@@ -1,0 +1,19 @@
+//! Every limit and tunable of the trees.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Memory for C0 of all trees together, bytes.
+    pub memory_bytes: usize,
+    /// Memory for the page cache (compressed pages) of all trees together, bytes.
+    pub cache_bytes: usize,
+    /// Capacity of a page, bytes.
+    pub page_bytes: usize,
+    /// Size at which a segment is closed, bytes.
+    pub segment_bytes: u64,
+    /// Sorted runs a tree may have on disk before they are merged.
+    pub runs_max: usize,
+}
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { memory_bytes: 64 << 20, cache_bytes: 64 << 20, page_bytes: 32 << 10, segment_bytes: 32 << 20, runs_max: 6 }
+    }
+}

@@ -1,0 +1,21 @@
+//! The vocabulary of Hedgerow: values, schemas, positions and the change stream.
+//!
+//! Every crate may use it; nothing here serves a single user, does I/O or keeps state.
+//!
+//! * [`position`]: where in a source's log something happened.
+//! * [`schema`]: column types, columns, table schemas.
+//! * [`rows`]: versions of rows as columns, the unit in which changes travel and trees store.
+//! * [`change`]: change batches, what a source hands to the apply loop.
+//! * [`key`]: order-preserving keys computed from key columns.
+
+pub mod change;
+pub mod key;
+pub mod position;
+pub mod rows;
+pub mod schema;
+
+pub use change::{ChangeBatch, TableChange};
+pub use key::SortKeys;
+pub use position::CommitPosition;
+pub use rows::{ColumnBuilder, RowsBuilder, VersionKind, VersionRows};
+pub use schema::{Column, ColumnType, SourceType, TableId, TableName, TableSchema};
