@@ -1,1 +1,30 @@
-//! Placeholder while the workspace is laid out.
+//! SQL over snapshots of the trees: the only crate that knows DataFusion.
+//!
+//! A statement goes through five steps:
+//!
+//! 1. [`parse`] cuts the text into [`Statement`]s.
+//! 2. The [`Session`] answers transaction and setting commands itself and refuses writes.
+//! 3. Anything that reads pins one snapshot of the store, or uses its transaction's, before
+//!    planning. Every table the statement names is read through exactly that snapshot.
+//! 4. DataFusion plans and runs it; PostgreSQL's arithmetic, names and catalogs come from this
+//!    crate's functions and rewrites.
+//! 5. Batches stream back together with the position that they answer for.
+//!
+//! Invariants: a result never mixes positions; a session never sees a position older than one
+//! it has seen; every error carries an SQLSTATE.
+//!
+//! Does not: speak the wire protocol, write.
+
+// pub mod engine;
+// pub mod error;
+// pub mod outcome;
+// pub mod session;
+// pub mod statement;
+
+// pub use datafusion::arrow;
+// pub use datafusion::common::ScalarValue;
+// pub use engine::{Engine, EngineOptions};
+// pub use error::SqlError;
+// pub use outcome::{Description, Notice, Outcome, ParameterType, RowStream};
+// pub use session::{Canceller, Session, SessionStart, TransactionStatus};
+// pub use statement::{Statement, parse};
