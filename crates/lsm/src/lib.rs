@@ -2,7 +2,10 @@
 #![allow(missing_docs, unused_variables)]
 
 pub mod error;
+pub mod manifest;
 pub mod options;
+pub mod page_cache;
+pub mod segment;
 pub mod snapshot;
 pub mod stats;
 pub mod store;
