@@ -1,1 +1,20 @@
-//! Placeholder while the workspace is laid out.
+//! Sources of change and the loop that applies them to the trees.
+//!
+//! A [`source::Source`] reads some log and sends [`types::ChangeBatch`]es through a bounded
+//! channel; the [`apply`] loop ingests them into the store and publishes each commit position,
+//! together with the [`checkpoint::Checkpoint`] that a restart needs. [`replica::Replica`] ties
+//! the two together with threads that the binary provides.
+//!
+//! * [`catalog`]: the replicated tables and their states, shared with readers.
+//! * [`status`]: how far each source is, shared with readers.
+//! * [`checkpoint`]: what is stored atomically with the data at every publish.
+//! * [`source`]: the interface that a source implements.
+//! * [`apply`]: the loop from channel to store.
+//! * [`replica`]: threads, start and stop.
+
+pub mod apply;
+pub mod catalog;
+pub mod checkpoint;
+pub mod replica;
+pub mod source;
+pub mod status;

@@ -1,0 +1,162 @@
+//! The interface that a source of changes implements.
+//!
+//! A source prepares the store once (creates and fills its tables on the first start, checks on
+//! later ones that continuing is safe) and then sends batches until it is told to stop. The
+//! channel is bounded: a slow store makes the source read more slowly, nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender};
+use lsm::{Store, StoreError};
+use parking_lot::{Condvar, Mutex};
+use types::{ChangeBatch, CommitPosition};
+
+use crate::catalog::Catalog;
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::status::SourceHandle;
+
+/// Batches that wait between a source and the apply loop at most. A batch holds a few MiB.
+const CHANNEL_BATCHES: usize = 3;
+
+/// The bounded channel between a source and the apply loop.
+pub fn batch_channel() -> (Sender<ChangeBatch>, Receiver<ChangeBatch>) {
+    crossbeam_channel::bounded(CHANNEL_BATCHES)
+}
+
+/// A source cannot go on without the operator. (What passes by itself, such as a lost
+/// connection, the source deals with.)
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The source or its settings do not permit it; says what, why and how to mend it.
+    #[error("{0}")]
+    Refused(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The stored state of the replica cannot be understood.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// It was told to stop before it was ready.
+    #[error("shut down")]
+    Stopped,
+}
+
+/// Where changes come from.
+pub trait Source: Send {
+    /// Makes the store ready: after it, the catalog holds the source's tables, everything that
+    /// the returned checkpoint says is published, and [`Source::run`] continues from there.
+    fn prepare(&mut self, target: &Target) -> Result<Checkpoint, SourceError>;
+
+    /// Sends batches, from `start.resume` on, until told to stop or the channel closes.
+    fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError>;
+}
+
+/// What a source prepares.
+#[derive(Clone)]
+pub struct Target {
+    /// The trees.
+    pub store: Arc<Store>,
+    /// The tables, for readers.
+    pub catalog: Arc<Catalog>,
+    /// Where to report.
+    pub status: Arc<SourceHandle>,
+    /// Set when the process ends.
+    pub stop: Stop,
+}
+
+/// What a running source sends to and learns from.
+pub struct Feed {
+    /// Where batches go. When it is closed, the apply loop has failed.
+    pub batches: Sender<ChangeBatch>,
+    /// What the source may be told.
+    pub confirmed: Confirmed,
+    /// The tables, to see which are stopped. Only the apply loop changes their states.
+    pub catalog: Arc<Catalog>,
+    /// Where to report.
+    pub status: Arc<SourceHandle>,
+    /// Set when the process ends.
+    pub stop: Stop,
+}
+
+/// The one place that decides what a source is told: only what the store would recover if the
+/// process ended now.
+pub struct Confirmed {
+    store: Arc<Store>,
+    last: Mutex<Confirmation>,
+}
+
+/// A position that a source may be told.
+#[derive(Clone, Debug)]
+pub struct Confirmation {
+    /// Everything up to here is durable.
+    pub position: CommitPosition,
+    /// Where the source would continue.
+    pub resume: u64,
+    metadata: Arc<[u8]>,
+}
+
+impl Confirmed {
+    /// What `store` has made durable.
+    pub fn new(store: Arc<Store>) -> Self {
+        let nothing = Confirmation {
+            position: CommitPosition::ZERO,
+            resume: 0,
+            metadata: Arc::from(Vec::new()),
+        };
+        Self {
+            store,
+            last: Mutex::new(nothing),
+        }
+    }
+
+    /// The latest position that the source may be told.
+    pub fn latest(&self) -> Result<Confirmation, CheckpointError> {
+        let durable = self.store.durable();
+        let mut last = self.last.lock();
+        if durable.metadata.is_empty() || Arc::ptr_eq(&durable.metadata, &last.metadata) {
+            return Ok(last.clone());
+        }
+        let resume = Checkpoint::from_bytes(&durable.metadata)?.resume;
+        let (position, metadata) = (durable.position, durable.metadata);
+        *last = Confirmation {
+            position,
+            resume,
+            metadata,
+        };
+        Ok(last.clone())
+    }
+}
+
+/// A request to stop, shared by threads.
+#[derive(Clone, Default)]
+pub struct Stop {
+    inner: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Stop {
+    /// Nothing has to stop yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everyone who asks is told to stop from now on.
+    pub fn set(&self) {
+        *self.inner.0.lock() = true;
+        self.inner.1.notify_all();
+    }
+
+    /// Whether to stop.
+    pub fn is_set(&self) -> bool {
+        *self.inner.0.lock()
+    }
+
+    /// Waits for `time` or until told to stop; returns whether to stop.
+    pub fn wait(&self, time: Duration) -> bool {
+        let mut set = self.inner.0.lock();
+        if !*set {
+            self.inner.1.wait_for(&mut set, time);
+        }
+        *set
+    }
+}
