@@ -185,6 +185,34 @@ impl SortKeys {
         Self::Bytes { offsets, data }
     }
 
+    /// No keys, in the form that [`Self::compute`] gives keys of these column types.
+    pub fn empty(types: &[ColumnType]) -> Self {
+        let bits = types.iter().try_fold(0, |sum, &t| Some(sum + key_bits(t)?));
+        match bits {
+            Some(bits) if bits <= 64 => Self::U64(Vec::new()),
+            Some(bits) if bits <= 128 => Self::U128(Vec::new()),
+            _ => Self::Bytes { offsets: vec![0], data: Vec::new() },
+        }
+    }
+
+    /// Appends `range` of another batch's keys.
+    ///
+    /// # Panics
+    /// When the forms differ, which one table's keys never do, or the keys exceed 4 GiB.
+    pub fn append(&mut self, other: &Self, range: Range<usize>) {
+        match (self, other) {
+            (Self::U64(keys), Self::U64(other)) => keys.extend_from_slice(&other[range]),
+            (Self::U128(keys), Self::U128(other)) => keys.extend_from_slice(&other[range]),
+            (Self::Bytes { offsets, data }, Self::Bytes { .. }) => {
+                for row in range {
+                    data.extend_from_slice(other.bytes(row));
+                    offsets.push(u32::try_from(data.len()).expect("the keys of a batch fit 4 GiB"));
+                }
+            }
+            _ => panic!("keys of one table have one form"),
+        }
+    }
+
     /// The number of keys.
     pub fn len(&self) -> usize {
         match self {
@@ -308,6 +336,19 @@ mod tests {
         let keys = SortKeys::compute(&[a, b], &[ColumnType::Text, ColumnType::Text]);
         for row in 1..keys.len() {
             assert_eq!(keys.compare(row - 1, &keys, row), Ordering::Less, "row {row}");
+        }
+    }
+
+    #[test]
+    fn appended_keys_equal_computed_ones() {
+        let column: ArrayRef = Arc::new(StringArray::from(vec!["a", "b\0", "", "d"]));
+        let keys = SortKeys::compute(&[column], &[ColumnType::Text]);
+        let mut copy = SortKeys::empty(&[ColumnType::Text]);
+        copy.append(&keys, 1..3);
+        copy.append(&keys, 3..4);
+        assert_eq!(copy.len(), 3);
+        for row in 0..3 {
+            assert_eq!(copy.key(row), keys.key(row + 1));
         }
     }
 
