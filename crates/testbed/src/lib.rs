@@ -1,0 +1,26 @@
+//! Real servers under test: what integration tests, soak runs and experiments start and stop.
+//!
+//! Everything here treats Hedgerow as a black box: the binary, its data directory, its wire
+//! protocol. Nothing of the product depends on this crate.
+//!
+//! * [`owned_process`]: a child process that never outlives its owner.
+//! * [`free_port`]: ports nobody listens on.
+//! * [`postgres_server`]: a PostgreSQL in a folder of its own.
+//! * [`hedgerow_process`]: the hedgerow binary on a data directory of its own.
+//! * [`cut_link`]: a network link that can be cut.
+//! * [`bank`]: pgbench's four sums, the invariant that a torn read breaks.
+//! * [`soak`]: kills and restarts under load, counted.
+//! * [`tpch`]: TPC-H data, queries and the comparison of answers.
+
+pub mod bank;
+pub mod cut_link;
+pub mod free_port;
+pub mod hedgerow_process;
+pub mod owned_process;
+pub mod patience;
+pub mod postgres_server;
+pub mod soak;
+pub mod tpch;
+
+pub use hedgerow_process::{Hedgerow, HedgerowOptions};
+pub use postgres_server::{PostgresOptions, PostgresServer};

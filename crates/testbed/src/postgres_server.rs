@@ -1,0 +1,373 @@
+//! A PostgreSQL in a folder of its own, on a port of its own, ended with its owner.
+//!
+//! 1. Find the newest installed server's programs.
+//! 2. `initdb` into a fresh folder. PostgreSQL refuses to run as root, so root hands the folder
+//!    to an unprivileged account (`postgres` where there is one, else `nobody`) and starts the
+//!    programs as that account.
+//! 3. Start the postmaster as a direct child and wait until it answers.
+//!
+//! Passwords are checked (SCRAM) for every connection, replication included. It never touches
+//! another server on the machine.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use postgres::{Client, NoTls};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::free_port::free_port;
+use crate::owned_process::OwnedProcess;
+use crate::patience::wait_for;
+
+/// The superuser of every test server.
+pub const USER: &str = "postgres";
+/// Its password.
+pub const PASSWORD: &str = "hazel and hawthorn";
+/// The same as a connection URL wants it.
+const PASSWORD_IN_URL: &str = "hazel%20and%20hawthorn";
+
+/// What a test wants of its server.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// `wal_level`: `logical` unless the test is about its absence.
+    pub wal_level: String,
+    /// Whether commits wait for the disk. Tests that never cut the power do without.
+    pub fsync: bool,
+    /// Further settings.
+    pub settings: Vec<(String, String)>,
+    /// Where to put the server's folder; the temporary directory by default.
+    pub parent: Option<PathBuf>,
+    /// A control group (a directory of the `memory` controller) to start in.
+    pub memory_group: Option<PathBuf>,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            wal_level: "logical".to_owned(),
+            fsync: false,
+            settings: Vec::new(),
+            parent: None,
+            memory_group: None,
+        }
+    }
+}
+
+impl PostgresOptions {
+    /// Adds a setting.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// A running (or, between [`PostgresServer::stop`] and [`PostgresServer::start_again`], a
+/// stopped) server.
+#[derive(Debug)]
+pub struct PostgresServer {
+    // Declared before the folder: the process must be gone when its files are removed.
+    process: Option<OwnedProcess>,
+    programs: PathBuf,
+    account: Option<Account>,
+    options: PostgresOptions,
+    port: u16,
+    folder: TempDir,
+}
+
+/// How a server is told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// Sessions are ended, a checkpoint is made.
+    Fast,
+    /// As if the process had crashed: recovery runs at the next start.
+    Immediate,
+}
+
+impl PostgresServer {
+    /// Makes a database cluster and starts its server.
+    pub fn start(options: PostgresOptions) -> Result<Self> {
+        let parent = options.parent.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = TempDir::with_prefix_in("testbed-postgres-", &parent)
+            .with_context(|| format!("no folder for PostgreSQL in {}", parent.display()))?;
+        let mut server = Self {
+            process: None,
+            programs: find_programs()?,
+            account: Account::for_server()?,
+            options,
+            port: free_port()?,
+            folder,
+        };
+        server.make_cluster()?;
+        server.start_again()?;
+        Ok(server)
+    }
+
+    /// Starts the stopped server and waits until it answers.
+    pub fn start_again(&mut self) -> Result<()> {
+        ensure!(self.process.is_none(), "the PostgreSQL server runs already");
+        let mut command = self.program("postgres");
+        let log = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_path())?;
+        command
+            .arg("-D")
+            .arg(self.data())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let mut process = OwnedProcess::start("postgres", &mut command, Signal::QUIT)?;
+        if let Some(group) = &self.options.memory_group {
+            fs::write(group.join("cgroup.procs"), process.id().to_string())
+                .with_context(|| format!("could not enter {}", group.display()))?;
+        }
+        wait_for("PostgreSQL to answer", || {
+            if let Some(status) = process.ended()? {
+                bail!("PostgreSQL ended with {status}: {}", self.log_tail());
+            }
+            Ok(self.connect("postgres").ok())
+        })?;
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Stops the server; its data stays.
+    pub fn stop(&mut self, how: Shutdown) -> Result<()> {
+        let mut process = self
+            .process
+            .take()
+            .context("the PostgreSQL server does not run")?;
+        process.end_with(match how {
+            Shutdown::Fast => Signal::INT,
+            Shutdown::Immediate => Signal::QUIT,
+        })?;
+        Ok(())
+    }
+
+    /// Stops and starts.
+    pub fn restart(&mut self, how: Shutdown) -> Result<()> {
+        self.stop(how)?;
+        self.start_again()
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The postmaster's process id.
+    pub fn process_id(&self) -> Option<u32> {
+        self.process.as_ref().map(OwnedProcess::id)
+    }
+
+    /// Where the cluster's files are.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A connection URL for a database, as a user would give it to `hedgerow serve --source`.
+    pub fn url(&self, database: &str) -> String {
+        self.url_through(self.port, database)
+    }
+
+    /// [`PostgresServer::url`] by way of another port, a [`crate::cut_link::CutLink`]'s say.
+    pub fn url_through(&self, port: u16, database: &str) -> String {
+        format!("postgres://{USER}:{PASSWORD_IN_URL}@127.0.0.1:{port}/{database}")
+    }
+
+    /// A connection to a database.
+    pub fn connect(&self, database: &str) -> Result<Client> {
+        let client = Client::configure()
+            .host("127.0.0.1")
+            .port(self.port)
+            .user(USER)
+            .password(PASSWORD)
+            .dbname(database)
+            .connect(NoTls)
+            .with_context(|| format!("could not connect to PostgreSQL on port {}", self.port))?;
+        Ok(client)
+    }
+
+    /// Makes a database and connects to it.
+    pub fn create_database(&self, name: &str) -> Result<Client> {
+        self.connect("postgres")?
+            .batch_execute(&format!("create database \"{name}\""))?;
+        self.connect(name)
+    }
+
+    /// Runs statements in a database.
+    pub fn execute(&self, database: &str, statements: &str) -> Result<()> {
+        self.connect(database)?
+            .batch_execute(statements)
+            .with_context(|| format!("PostgreSQL refused: {statements}"))
+    }
+
+    /// One of PostgreSQL's client programs, set to reach this server.
+    pub fn client_program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        command
+            .env("PGHOST", "127.0.0.1")
+            .env("PGPORT", self.port.to_string())
+            .env("PGUSER", USER)
+            .env("PGPASSWORD", PASSWORD);
+        command
+    }
+
+    /// Runs one of PostgreSQL's client programs to its end.
+    pub fn run_client_program(&self, name: &str, arguments: &[&str]) -> Result<Output> {
+        let output = self.client_program(name).args(arguments).output()?;
+        ensure!(
+            output.status.success(),
+            "{name} {arguments:?} failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(output)
+    }
+
+    /// The end of the server's log, for messages.
+    pub fn log_tail(&self) -> String {
+        let log = fs::read_to_string(self.log_path()).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        command.current_dir(self.folder.path());
+        if let Some(account) = self.account {
+            command.uid(account.user).gid(account.group);
+        }
+        command
+    }
+
+    fn make_cluster(&self) -> Result<()> {
+        let password_file = self.folder.path().join("password");
+        fs::write(&password_file, PASSWORD)?;
+        if let Some(account) = self.account {
+            for path in [self.folder.path(), &password_file] {
+                chown(path, Some(account.user), Some(account.group))?;
+            }
+        }
+        let output = self
+            .program("initdb")
+            .args([
+                "--username",
+                USER,
+                "--encoding",
+                "UTF8",
+                "--locale",
+                "C.UTF-8",
+            ])
+            .args(["--auth", "scram-sha-256", "--no-sync", "--pwfile"])
+            .arg(&password_file)
+            .arg("--pgdata")
+            .arg(self.data())
+            .output()
+            .context("could not run initdb")?;
+        ensure!(
+            output.status.success(),
+            "initdb: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        self.write_settings()
+    }
+
+    fn write_settings(&self) -> Result<()> {
+        let port = self.port.to_string();
+        let fsync = if self.options.fsync { "on" } else { "off" };
+        let own = [
+            ("listen_addresses", "127.0.0.1"),
+            ("port", port.as_str()),
+            ("unix_socket_directories", ""),
+            ("wal_level", self.options.wal_level.as_str()),
+            ("fsync", fsync),
+            ("timezone", "UTC"),
+            ("log_timezone", "UTC"),
+        ];
+        let further = self
+            .options
+            .settings
+            .iter()
+            .map(|(name, value)| (&**name, &**value));
+        let lines: Vec<String> = own
+            .into_iter()
+            .chain(further)
+            .map(|(name, value)| format!("{name} = '{value}'\n"))
+            .collect();
+        // The last setting of a name wins, so these override what initdb wrote.
+        let path = self.data().join("postgresql.conf");
+        let written = fs::read_to_string(&path)?;
+        fs::write(&path, written + &lines.concat())?;
+        Ok(())
+    }
+}
+
+/// An unprivileged account to run a server as.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    user: u32,
+    group: u32,
+}
+
+impl Account {
+    /// `None` when this process is unprivileged itself.
+    fn for_server() -> Result<Option<Self>> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(None);
+        }
+        let accounts = fs::read_to_string("/etc/passwd")?;
+        let account = ["postgres", "nobody"]
+            .iter()
+            .find_map(|name| Self::find(&accounts, name));
+        Ok(Some(account.context(
+            "neither account postgres nor nobody to run a server as",
+        )?))
+    }
+
+    fn find(accounts: &str, name: &str) -> Option<Self> {
+        let fields: Vec<&str> = accounts
+            .lines()
+            .map(|l| l.split(':').collect())
+            .find(|f: &Vec<_>| f[0] == name)?;
+        Some(Self {
+            user: fields.get(2)?.parse().ok()?,
+            group: fields.get(3)?.parse().ok()?,
+        })
+    }
+}
+
+/// The folder of the newest server's programs: Debian's versioned folders, else the path.
+fn find_programs() -> Result<PathBuf> {
+    let debian = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let newest = debian
+        .filter_map(|entry| {
+            let version: u32 = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .filter(|(_, programs)| programs.join("postgres").exists())
+        .max();
+    if let Some((_, programs)) = newest {
+        return Ok(programs);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .find(|folder: &PathBuf| has_server(folder))
+        .context("no PostgreSQL server is installed; on Debian: apt-get install postgresql")
+}
+
+fn has_server(folder: &Path) -> bool {
+    folder.join("postgres").exists() && folder.join("initdb").exists()
+}
