@@ -1,6 +1,8 @@
 //! Log-structured merge trees of compressed pages, with snapshots. API SKELETON.
 #![allow(missing_docs, unused_variables)]
 
+mod byte_fields;
+mod disk_error;
 pub mod error;
 pub mod manifest;
 pub mod options;

@@ -1,10 +1,33 @@
-//! One cache of compressed pages for all trees, bounded in bytes.
+//! One cache of verified, compressed pages for all trees, bounded in bytes.
+//!
+//! A page enters when it is first read and has passed its checks; it leaves when space is
+//! needed (quick_cache's scan-resistant S3-FIFO decides which) or, at once, when its segment
+//! becomes obsolete: a dead page must not hold the place of a live one.
+//!
+//! Invariants: segment ids are never reused, so a cached page never goes stale; errors are
+//! never cached; concurrent look-ups of one missing page load it once.
+//!
+//! Does not: read files. The caller's `load` does.
+
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use page::Page;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{OptionsBuilder, Weighter};
 
 use crate::error::StoreError;
 use crate::segment::SegmentId;
+
+/// What a cached page costs beside its bytes: key, hash slot, queue links, the page's directory.
+const PAGE_OVERHEAD_BYTES: u64 = 256;
+
+/// A shard bounds the largest page that the cache takes, so shards are not cut smaller.
+const SHARD_BYTES_MIN: usize = 4 << 20;
+
+/// Enough that readers on many cores rarely meet at a lock.
+const SHARDS_MAX: usize = 64;
 
 /// Which page: segment and index in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,20 +38,119 @@ pub struct PageKey {
     pub page: u32,
 }
 
-/// Shared by all readers of a store.
-pub struct PageCache { _private: () }
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<PageKey, Arc<Page>> for ByBytes {
+    fn weight(&self, _key: &PageKey, page: &Arc<Page>) -> u64 {
+        page.bytes() as u64 + PAGE_OVERHEAD_BYTES
+    }
+}
+
+/// Multiplies and folds the two numbers of a [`PageKey`]. Unseeded, so that the same look-ups
+/// evict the same pages in every run of a simulation; keys are ours, nobody can choose them to
+/// collide.
+#[derive(Default)]
+struct PageKeyHasher(u64);
+
+impl PageKeyHasher {
+    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    fn mix(&mut self, value: u64) {
+        let product = u128::from(self.0 ^ value ^ Self::MULTIPLIER) * u128::from(Self::MULTIPLIER);
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+impl Hasher for PageKeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.mix(u64::from(byte)));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.mix(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.mix(value);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type PageKeyHash = BuildHasherDefault<PageKeyHasher>;
+
+/// The cache. Shared by all readers of a store.
+pub struct PageCache {
+    pages: Cache<PageKey, Arc<Page>, ByBytes, PageKeyHash>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
 
 impl PageCache {
-    /// An empty cache of at most `bytes_max` bytes.
-    pub fn new(bytes_max: usize) -> Self { todo!() }
+    /// An empty cache of at most `bytes_max` bytes, for pages of about `page_bytes`.
+    pub fn new(bytes_max: usize, page_bytes: usize) -> Self {
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(bytes_max / page_bytes.max(1))
+            .weight_capacity(bytes_max as u64)
+            .shards((bytes_max / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX))
+            .build()
+            .expect("capacity, weight and shards are all given");
+        let pages = Cache::with_options(
+            options,
+            ByBytes,
+            PageKeyHash::default(),
+            DefaultLifecycle::default(),
+        );
+        Self {
+            pages,
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
     /// The page from the cache, else from `load`, which is then kept. Errors are not kept.
-    pub fn get_or_load(&self, key: PageKey, load: impl FnOnce() -> Result<Page, StoreError>) -> Result<Arc<Page>, StoreError> { todo!() }
-    /// Forgets all pages of a segment.
-    pub fn remove_segment(&self, segment: SegmentId, pages: u32) { todo!() }
+    pub fn get_or_load(
+        &self,
+        key: PageKey,
+        load: impl FnOnce() -> Result<Page, StoreError>,
+    ) -> Result<Arc<Page>, StoreError> {
+        let mut loaded = false;
+        let page = self.pages.get_or_insert_with(&key, || {
+            loaded = true;
+            load().map(Arc::new)
+        });
+        let counter = if loaded { &self.misses } else { &self.hits };
+        counter.fetch_add(1, Ordering::Relaxed);
+        page
+    }
+
+    /// Forgets one page.
+    pub fn remove(&self, key: PageKey) {
+        self.pages.remove(&key);
+    }
+
+    /// Forgets all pages of a segment that has `pages` of them.
+    pub fn remove_segment(&self, segment: SegmentId, pages: u32) {
+        for page in 0..pages {
+            self.remove(PageKey { segment, page });
+        }
+    }
+
     /// Bytes held.
-    pub fn bytes(&self) -> u64 { todo!() }
+    pub fn bytes(&self) -> u64 {
+        self.pages.weight()
+    }
+
     /// Look-ups served from memory.
-    pub fn hits(&self) -> u64 { todo!() }
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
     /// Look-ups that had to load.
-    pub fn misses(&self) -> u64 { todo!() }
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
 }

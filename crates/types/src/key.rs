@@ -79,15 +79,31 @@ fn key_bits(column_type: ColumnType) -> Option<u32> {
 }
 
 fn float32_key(value: f32) -> u32 {
-    let value = if value.is_nan() { f32::NAN } else { value + 0.0 };
+    let value = if value.is_nan() {
+        f32::NAN
+    } else {
+        value + 0.0
+    };
     let bits = value.to_bits();
-    if bits & SIGN_32 == 0 { bits | SIGN_32 } else { !bits }
+    if bits & SIGN_32 == 0 {
+        bits | SIGN_32
+    } else {
+        !bits
+    }
 }
 
 fn float64_key(value: f64) -> u64 {
-    let value = if value.is_nan() { f64::NAN } else { value + 0.0 };
+    let value = if value.is_nan() {
+        f64::NAN
+    } else {
+        value + 0.0
+    };
     let bits = value.to_bits();
-    if bits & SIGN_64 == 0 { bits | SIGN_64 } else { !bits }
+    if bits & SIGN_64 == 0 {
+        bits | SIGN_64
+    } else {
+        !bits
+    }
 }
 
 /// Calls `each(row, key)` with the order-preserving integer of every fixed-width cell.
@@ -191,7 +207,22 @@ impl SortKeys {
         match bits {
             Some(bits) if bits <= 64 => Self::U64(Vec::new()),
             Some(bits) if bits <= 128 => Self::U128(Vec::new()),
-            _ => Self::Bytes { offsets: vec![0], data: Vec::new() },
+            _ => Self::Bytes {
+                offsets: vec![0],
+                data: Vec::new(),
+            },
+        }
+    }
+
+    /// No keys, in the form of these.
+    pub fn empty_like(&self) -> Self {
+        match self {
+            Self::U64(_) => Self::U64(Vec::new()),
+            Self::U128(_) => Self::U128(Vec::new()),
+            Self::Bytes { .. } => Self::Bytes {
+                offsets: vec![0],
+                data: Vec::new(),
+            },
         }
     }
 
@@ -230,7 +261,9 @@ impl SortKeys {
     /// The bytes of a key in byte form.
     pub fn bytes(&self, row: usize) -> &[u8] {
         match self {
-            Self::Bytes { offsets, data } => &data[offsets[row] as usize..offsets[row + 1] as usize],
+            Self::Bytes { offsets, data } => {
+                &data[offsets[row] as usize..offsets[row + 1] as usize]
+            }
             _ => panic!("integer keys have no byte form"),
         }
     }
@@ -291,7 +324,9 @@ impl SortKeys {
         match self {
             Self::U64(keys) => keys.capacity() * size_of::<u64>(),
             Self::U128(keys) => keys.capacity() * size_of::<u128>(),
-            Self::Bytes { offsets, data } => offsets.capacity() * size_of::<u32>() + data.capacity(),
+            Self::Bytes { offsets, data } => {
+                offsets.capacity() * size_of::<u32>() + data.capacity()
+            }
         }
     }
 }
@@ -308,6 +343,63 @@ fn append_cell(array: &ArrayRef, column_type: ColumnType, row: usize, data: &mut
             });
         }
     }
+}
+
+impl SortKey {
+    /// The half-open range of the keys whose first columns have these values: the smallest
+    /// such key and the smallest key after them, `None` where there is none after them.
+    ///
+    /// `columns` has one array of one cell (not NULL) for each of the first key columns, `types`
+    /// the types of all key columns.
+    ///
+    /// # Panics
+    /// When there are more columns than types, or a column's Arrow type is not that of its type.
+    pub fn prefix_range(columns: &[ArrayRef], types: &[ColumnType]) -> (Self, Option<Self>) {
+        let prefix = &types[..columns.len()];
+        let width =
+            |types: &[ColumnType]| types.iter().try_fold(0, |sum, &t| Some(sum + key_bits(t)?));
+        let Some(bits) = width(types).filter(|&bits| bits <= 128) else {
+            let mut first = Vec::new();
+            for (array, &column_type) in columns.iter().zip(prefix) {
+                append_cell(array, column_type, 0, &mut first);
+            }
+            let next = successor(&first).map(Self::Bytes);
+            return (Self::Bytes(first), next);
+        };
+        let mut value = 0_u128;
+        for (array, &column_type) in columns.iter().zip(prefix) {
+            let bits = key_bits(column_type).unwrap_or(128);
+            for_each_fixed(array, column_type, |_, cell| {
+                value = value.checked_shl(bits).unwrap_or(0) | cell;
+            });
+        }
+        let rest = width(&types[columns.len()..]).unwrap_or(0);
+        let first = value.checked_shl(rest).unwrap_or(0);
+        let step = 1_u128.checked_shl(rest);
+        let next = step.and_then(|step| first.checked_add(step));
+        if bits <= 64 {
+            let next = next.and_then(|next| u64::try_from(next).ok());
+            (
+                Self::U64(first as u64),
+                next.filter(|_| bits == 64 || next < Some(1 << bits))
+                    .map(Self::U64),
+            )
+        } else {
+            (
+                Self::U128(first),
+                next.filter(|&next| bits == 128 || next < 1 << bits)
+                    .map(Self::U128),
+            )
+        }
+    }
+}
+
+/// The smallest byte string above every one that starts with `prefix`.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut next = prefix[..=last].to_vec();
+    next[last] += 1;
+    Some(next)
 }
 
 #[cfg(test)]
@@ -335,7 +427,11 @@ mod tests {
         let b: ArrayRef = Arc::new(StringArray::from(vec!["z", "", "b", "a", "a"]));
         let keys = SortKeys::compute(&[a, b], &[ColumnType::Text, ColumnType::Text]);
         for row in 1..keys.len() {
-            assert_eq!(keys.compare(row - 1, &keys, row), Ordering::Less, "row {row}");
+            assert_eq!(
+                keys.compare(row - 1, &keys, row),
+                Ordering::Less,
+                "row {row}"
+            );
         }
     }
 
@@ -361,5 +457,31 @@ mod tests {
         let above: ArrayRef = Arc::new(Int64Array::from(vec![9]));
         let above = SortKeys::compute(&[above], &[ColumnType::Int64]);
         assert_eq!(keys.lower_bound(0..4, &above.key(0)), 4);
+    }
+
+    #[test]
+    fn a_prefix_bounds_exactly_the_keys_that_start_with_it() {
+        let one = |value: i32| -> ArrayRef { Arc::new(Int32Array::from(vec![value])) };
+        let types = [ColumnType::Int32, ColumnType::Int32];
+        let key = |a, b| SortKeys::compute(&[one(a), one(b)], &types).key(0);
+        let (first, next) = SortKey::prefix_range(&[one(7)], &types);
+        assert_eq!(first, key(7, i32::MIN));
+        assert_eq!(next, Some(key(8, i32::MIN)));
+        let (first, next) = SortKey::prefix_range(&[one(7), one(-1)], &types);
+        assert_eq!((first, next), (key(7, -1), Some(key(7, 0))));
+        assert_eq!(SortKey::prefix_range(&[one(i32::MAX)], &types).1, None);
+        let single = SortKey::prefix_range(&[one(i32::MAX)], &types[..1]);
+        assert_eq!(single, (SortKey::U64(u64::from(u32::MAX)), None));
+    }
+
+    #[test]
+    fn a_text_prefix_does_not_take_in_longer_texts() {
+        let text = |value: &str| -> ArrayRef { Arc::new(StringArray::from(vec![value])) };
+        let types = [ColumnType::Text, ColumnType::Text];
+        let key = |a, b| SortKeys::compute(&[text(a), text(b)], &types).key(0);
+        let (first, next) = SortKey::prefix_range(&[text("ab")], &types);
+        let next = next.expect("there are keys after it");
+        assert!(first <= key("ab", "") && key("ab", "zzz") < next);
+        assert!(key("aa", "zzz") < first && next <= key("ab\0", "") && next <= key("abc", ""));
     }
 }

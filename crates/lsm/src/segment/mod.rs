@@ -1,21 +1,32 @@
 //! Segments: immutable files of pages, sorted by key ascending and position descending.
+//!
+//! A sorted run on disk is a list of segments with disjoint key ranges. [`SegmentWriter`] makes
+//! a segment from sorted batches, [`Segment`] reads it page by page, [`SegmentInfo`] is what the
+//! manifest keeps of it. `docs/format/segment.md` gives every byte.
 
+mod format;
 mod info;
+mod pending;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use info::{SegmentId, SegmentInfo};
 pub use reader::{PageEntry, Segment};
 pub use writer::SegmentWriter;
 
+use types::{ColumnType, TableSchema};
+
 /// Columns that every page has after the table's: `position`, `kind`, `unchanged`.
 pub const SYSTEM_COLUMNS: usize = 3;
 
-/// The types of a page's columns: the table's, then `position` (UInt64), `kind` (Int16) and
-/// `unchanged` (Bytes, NULL or empty where the version is no patch).
-pub fn page_column_types(schema: &types::TableSchema) -> Vec<types::ColumnType> {
+/// The types of a page's columns: the table's, then `position` (UInt64), `kind` (Int16, the
+/// number of a `VersionKind`) and `unchanged` (Bytes, NULL or empty where the version is no
+/// patch).
+pub fn page_column_types(schema: &TableSchema) -> Vec<ColumnType> {
     let table = schema.columns.iter().map(|column| column.column_type);
     table
-        .chain([types::ColumnType::UInt64, types::ColumnType::Int16, types::ColumnType::Bytes])
+        .chain([ColumnType::UInt64, ColumnType::Int16, ColumnType::Bytes])
         .collect()
 }

@@ -1,16 +1,30 @@
-//! Reads a segment: resident page index, pages on demand through the page cache.
+//! Reads a segment: page index resident, pages on demand.
+//!
+//! Opening reads the footer and the page index and checks them against what the manifest says.
+//! A page is checked when it is read, before it is cached or returned: its extent against the
+//! index (which finds an intact page from elsewhere), the page against itself.
+//!
+//! Invariants: no byte that failed a check leaves this module; every error names the file, the
+//! offset and the table; a file disappears only after its last reader.
+//!
+//! Does not: decode cells, or know what a snapshot sees.
+
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use env::Env;
-use page::Page;
+use arrow_buffer::{Buffer, MutableBuffer};
+use env::{Disk, Env, ReadableFile};
+use page::{Page, PageError, PageIdentity};
 use types::key::SortKey;
-use types::{CommitPosition, TableSchema};
+use types::{ColumnType, CommitPosition, SortKeys, TableSchema};
 
-use super::SegmentInfo;
+use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
+use super::{SegmentInfo, page_column_types};
+use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
-use crate::page_cache::PageCache;
+use crate::page_cache::{PageCache, PageKey};
 
 /// What the resident page index knows of one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +35,7 @@ pub struct PageEntry {
     pub length: u32,
     /// Versions in the page.
     pub rows: u32,
-    /// Checksum of the page and its padding, as written.
+    /// Checksum of the page and its padding.
     pub checksum: u32,
     /// The first version's key.
     pub first_key: SortKey,
@@ -33,29 +47,265 @@ pub struct PageEntry {
     pub position_max: CommitPosition,
     /// Every version is a put.
     pub all_puts: bool,
-    /// Each key in the page has one version in this segment: no two in the page, none in a neighbour.
+    /// Each key in the page has one version in this segment: no other in the page, none in a
+    /// neighbour.
     pub unique_keys: bool,
 }
 
-/// An open segment. Shared by readers in an `Arc`; the file of a retired segment goes when the last one is dropped.
-pub struct Segment { _private: () }
+impl PageEntry {
+    /// Bytes from the page's start to the next one's.
+    fn extent(&self) -> usize {
+        aligned(self.length as usize)
+    }
+}
+
+/// An open segment, shared by its readers.
+pub struct Segment {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    file: Arc<dyn ReadableFile>,
+    info: SegmentInfo,
+    types: Vec<ColumnType>,
+    pages: Vec<PageEntry>,
+    retired: AtomicBool,
+}
 
 impl Segment {
-    /// Opens the segment that `info` describes; reads and verifies footer and page index.
-    pub fn open(env: &Env, directory: &Path, info: &SegmentInfo, schema: &TableSchema) -> Result<Self, StoreError> { todo!() }
+    /// Opens the segment that `info` describes, of a table with this schema.
+    pub fn open(
+        env: &Env,
+        directory: &Path,
+        info: &SegmentInfo,
+        schema: &TableSchema,
+    ) -> Result<Self, StoreError> {
+        let path = info.id.path(directory);
+        let table = Some(info.table);
+        let file = env
+            .disk
+            .open(&path)
+            .map_err(|error| read_failed(&path, 0, table, &error))?;
+        let mut segment = Self {
+            disk: Arc::clone(&env.disk),
+            path,
+            file,
+            info: info.clone(),
+            types: page_column_types(schema),
+            pages: Vec::new(),
+            retired: AtomicBool::new(false),
+        };
+        let footer = segment.read_footer()?;
+        segment.pages = segment.read_index(&footer)?;
+        segment.check_fences(schema, &footer)?;
+        Ok(segment)
+    }
+
     /// What the manifest says of the segment.
-    pub fn info(&self) -> &SegmentInfo { todo!() }
-    /// The page index: one entry a page, in file order.
-    pub fn pages(&self) -> &[PageEntry] { todo!() }
+    pub fn info(&self) -> &SegmentInfo {
+        &self.info
+    }
+
+    /// The page index: one entry a page, in file order, which is key order.
+    pub fn pages(&self) -> &[PageEntry] {
+        &self.pages
+    }
+
     /// The pages that may hold keys in `start..end` (`None` = unbounded).
-    pub fn pages_in(&self, start: Option<&SortKey>, end: Option<&SortKey>) -> Range<usize> { todo!() }
-    /// A page, from the cache or the file. Verified before it is cached or returned.
-    pub fn load_page(&self, index: usize, cache: &PageCache) -> Result<Arc<Page>, StoreError> { todo!() }
+    pub fn pages_in(&self, start: Option<&SortKey>, end: Option<&SortKey>) -> Range<usize> {
+        let first = start.map_or(0, |start| {
+            self.pages.partition_point(|page| page.last_key < *start)
+        });
+        let last = end.map_or(self.pages.len(), |end| {
+            self.pages.partition_point(|page| page.first_key < *end)
+        });
+        first..last.max(first)
+    }
+
+    /// A page, from the cache or the file. Checked before it is cached or returned.
+    ///
+    /// # Panics
+    /// When the segment has no page `index`.
+    pub fn load_page(&self, index: usize, cache: &PageCache) -> Result<Arc<Page>, StoreError> {
+        if self.retired.load(Ordering::Acquire) {
+            return self.read_page(index).map(Arc::new);
+        }
+        let page = u32::try_from(index).expect("a segment has less than 2^32 pages");
+        let key = PageKey {
+            segment: self.info.id,
+            page,
+        };
+        let page = cache.get_or_load(key, || self.read_page(index))?;
+        if self.retired.load(Ordering::Acquire) {
+            // It was retired meanwhile, perhaps before the page entered the cache.
+            cache.remove(key);
+        }
+        Ok(page)
+    }
+
     /// Reads consecutive pages with one access, past the cache: for merges.
-    pub fn read_pages(&self, indices: Range<usize>) -> Result<Vec<Arc<Page>>, StoreError> { todo!() }
-    /// The manifest no longer names the segment: its pages leave the cache now, its file when the
-    /// last reader drops the segment.
-    pub fn retire(&self, cache: &PageCache) { todo!() }
-    /// Puts a page's own error in the words of the store: file, offset and table.
-    pub fn page_error(&self, index: usize, error: &page::PageError) -> StoreError { todo!() }
+    pub fn read_pages(&self, indices: Range<usize>) -> Result<Vec<Arc<Page>>, StoreError> {
+        let pages = &self.pages[indices.clone()];
+        let Some(first) = pages.first() else {
+            return Ok(Vec::new());
+        };
+        let bytes = self.read(first.offset, pages.iter().map(PageEntry::extent).sum())?;
+        let check = |(index, entry): (usize, &PageEntry)| {
+            let at = (entry.offset - first.offset) as usize;
+            self.check_page(index, bytes.slice_with_length(at, entry.extent()))
+                .map(Arc::new)
+        };
+        indices.zip(pages).map(check).collect()
+    }
+
+    /// The manifest no longer names the segment: its pages leave the cache now, its file when
+    /// the last reader drops the segment.
+    pub fn retire(&self, cache: &PageCache) {
+        self.retired.store(true, Ordering::Release);
+        cache.remove_segment(self.info.id, self.info.pages);
+    }
+
+    /// Puts an error that a page gave while it was decoded in the words of the store.
+    pub fn page_error(&self, index: usize, error: &PageError) -> StoreError {
+        if let PageError::VersionTooNew { found, supported } = error {
+            return self.too_new((*found).into(), (*supported).into());
+        }
+        self.damaged(self.pages[index].offset, format!("page {index}: {error}"))
+    }
+
+    fn too_new(&self, found: u32, supported: u32) -> StoreError {
+        StoreError::VersionTooNew {
+            file: self.path.display().to_string(),
+            found,
+            supported,
+        }
+    }
+
+    fn damaged(&self, offset: u64, detail: String) -> StoreError {
+        damaged(&self.path, offset, Some(self.info.table), detail)
+    }
+
+    fn read(&self, offset: u64, length: usize) -> Result<Buffer, StoreError> {
+        let mut bytes = MutableBuffer::from_len_zeroed(length);
+        self.file
+            .read_exact_at(bytes.as_slice_mut(), offset)
+            .map_err(|error| read_failed(&self.path, offset, Some(self.info.table), &error))?;
+        Ok(bytes.into())
+    }
+
+    fn read_footer(&self) -> Result<Footer, StoreError> {
+        let length = self
+            .file
+            .len()
+            .map_err(|error| io_failed("stat", &self.path, &error))?;
+        let offset = length.saturating_sub(FOOTER_BYTES as u64);
+        if length != self.info.bytes || length < FOOTER_BYTES as u64 {
+            let detail = format!("{length} bytes long, expected {}", self.info.bytes);
+            return Err(self.damaged(offset, detail));
+        }
+        let bytes = self.read(offset, FOOTER_BYTES)?;
+        let bytes = bytes.as_slice().first_chunk().expect("read as many");
+        let footer = Footer::decode(bytes).map_err(|error| match error {
+            FooterError::VersionTooNew(found) => self.too_new(found, format::VERSION),
+            FooterError::Checksum { expected, found } => self.damaged(
+                offset,
+                format!("footer: {}", checksum_mismatch(expected, found)),
+            ),
+            FooterError::Malformed(detail) => self.damaged(offset, format!("footer: {detail}")),
+        })?;
+        let found = Footer::checksum_of(bytes);
+        if found != self.info.checksum || !footer.matches(&self.info) {
+            let mismatch = checksum_mismatch(self.info.checksum, found);
+            let detail =
+                format!("an intact footer, but not the one the manifest names: {mismatch}");
+            return Err(self.damaged(offset, detail));
+        }
+        Ok(footer)
+    }
+
+    fn read_index(&self, footer: &Footer) -> Result<Vec<PageEntry>, StoreError> {
+        let offset = footer.index_offset;
+        let bytes = self.read(offset, footer.index_bytes as usize)?;
+        let found = format::index_checksum(self.info.id, offset, &bytes);
+        if found != footer.index_checksum {
+            let mismatch = checksum_mismatch(footer.index_checksum, found);
+            return Err(self.damaged(offset, format!("page index: {mismatch}")));
+        }
+        format::decode_index(&bytes, footer.pages, offset)
+            .map_err(|error| self.damaged(offset, format!("page index: {error}")))
+    }
+
+    /// Keys of another form, or outside what the manifest says, would mislead every search.
+    fn check_fences(&self, schema: &TableSchema, footer: &Footer) -> Result<(), StoreError> {
+        let key_types: Vec<ColumnType> = schema
+            .key
+            .iter()
+            .map(|&column| schema.columns[column].column_type)
+            .collect();
+        let form = SortKeys::empty(&key_types);
+        let of_form = |key: &SortKey| {
+            matches!(
+                (&form, key),
+                (SortKeys::U64(_), SortKey::U64(_))
+                    | (SortKeys::U128(_), SortKey::U128(_))
+                    | (SortKeys::Bytes { .. }, SortKey::Bytes(_))
+            )
+        };
+        let forms = self
+            .pages
+            .iter()
+            .all(|p| of_form(&p.first_key) && of_form(&p.last_key));
+        let edges = self.pages.first().map(|page| &page.first_key) == Some(&self.info.key_min)
+            && self.pages.last().map(|page| &page.last_key) == Some(&self.info.key_max);
+        let rows = self
+            .pages
+            .iter()
+            .map(|page| u64::from(page.rows))
+            .sum::<u64>();
+        if forms && edges && rows == self.info.versions {
+            Ok(())
+        } else {
+            let detail = "page index: not the keys and versions that the manifest names";
+            Err(self.damaged(footer.index_offset, detail.to_owned()))
+        }
+    }
+
+    fn read_page(&self, index: usize) -> Result<Page, StoreError> {
+        let entry = &self.pages[index];
+        self.check_page(index, self.read(entry.offset, entry.extent())?)
+    }
+
+    /// `extent` is the page with its padding, as it came from the file.
+    fn check_page(&self, index: usize, extent: Buffer) -> Result<Page, StoreError> {
+        let entry = &self.pages[index];
+        let found = crc32c::crc32c(&extent);
+        if found != entry.checksum {
+            let mismatch = checksum_mismatch(entry.checksum, found);
+            return Err(self.damaged(entry.offset, format!("page {index}: {mismatch}")));
+        }
+        let identity = PageIdentity {
+            file: self.info.id.0,
+            offset: entry.offset,
+        };
+        let bytes = extent.slice_with_length(0, entry.length as usize);
+        let page = Page::open(bytes, &self.types, identity)
+            .map_err(|error| self.page_error(index, &error))?;
+        if page.rows() != entry.rows as usize {
+            let detail = format!(
+                "page {index}: {} rows, expected {}",
+                page.rows(),
+                entry.rows
+            );
+            return Err(self.damaged(entry.offset, detail));
+        }
+        Ok(page)
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if *self.retired.get_mut() {
+            // Should this fail, opening the store deletes what no manifest names.
+            let removed = self.disk.remove(&self.path);
+            tracing::debug!(path = %self.path.display(), ?removed, "retired segment deleted");
+        }
+    }
 }

@@ -1,34 +1,303 @@
 //! Writes a segment file front to back.
-use std::path::Path;
+//!
+//! 1. Batches of sorted versions come in; rows wait until they certainly fill a page.
+//! 2. A page is cut, its index entry computed, its bytes collected; collected pages go to the
+//!    file in large writes.
+//! 3. `finish` cuts the last page, writes page index and footer and syncs the file.
+//!
+//! Invariants: nothing is written in place; a file that was not finished is deleted; what the
+//! returned [`SegmentInfo`] says is what the footer and the index say.
+//!
+//! Does not: make the file's name durable. The manifest commit that names it does.
 
-use env::Env;
-use types::{SortKeys, TableId, TableSchema, VersionRows};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{SegmentId, SegmentInfo};
+use env::{Disk, Env, WritableFile};
+use page::{PageEncoder, PageIdentity};
+use types::key::SortKey;
+use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
+
+use super::format::{self, FOOTER_BYTES, Footer, aligned};
+use super::pending::PendingRows;
+use super::{PageEntry, SegmentId, SegmentInfo, page_column_types};
+use crate::disk_error::{io_failed, sync_failed};
 use crate::error::StoreError;
 
-/// Writes one segment. Dropped before `finish`, it deletes the half-written file.
-pub struct SegmentWriter { _private: () }
+/// Pages are collected to writes of about this size.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Counts over all versions of the segment.
+#[derive(Default)]
+struct Totals {
+    versions: u64,
+    tombstones: u64,
+    patches: u64,
+}
+
+/// Writes one segment. Dropped before [`Self::finish`], it deletes the half-written file.
+pub struct SegmentWriter {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    /// `None` once finished.
+    file: Option<Box<dyn WritableFile>>,
+    id: SegmentId,
+    table: TableId,
+    encoder: PageEncoder,
+    pending: PendingRows,
+    /// Waiting rows at which the next page is tried; see [`Self::cut_full_pages`].
+    rows_tried_next: usize,
+    /// Bytes that go to the file with the next write.
+    collected: Vec<u8>,
+    file_bytes: u64,
+    pages: Vec<PageEntry>,
+    totals: Totals,
+}
 
 impl SegmentWriter {
     /// Creates the segment's file in `directory`.
-    pub fn create(env: &Env, directory: &Path, id: SegmentId, table: TableId, schema: &TableSchema, page_bytes: usize) -> Result<Self, StoreError> { todo!() }
+    pub fn create(
+        env: &Env,
+        directory: &Path,
+        id: SegmentId,
+        table: TableId,
+        schema: &TableSchema,
+        page_bytes: usize,
+    ) -> Result<Self, StoreError> {
+        let path = id.path(directory);
+        let file = env
+            .disk
+            .create(&path)
+            .map_err(|error| io_failed("create", &path, &error))?;
+        let key_types: Vec<ColumnType> = schema
+            .key
+            .iter()
+            .map(|&column| schema.columns[column].column_type)
+            .collect();
+        Ok(Self {
+            disk: Arc::clone(&env.disk),
+            path,
+            file: Some(file),
+            id,
+            table,
+            encoder: PageEncoder::new(&page_column_types(schema), page_bytes),
+            pending: PendingRows::new(SortKeys::empty(&key_types)),
+            rows_tried_next: 1,
+            collected: Vec::new(),
+            file_bytes: 0,
+            pages: Vec::new(),
+            totals: Totals::default(),
+        })
+    }
 
-    /// Adds versions; they and everything added before are sorted by key ascending, position descending.
-    /// One key's versions must not be spread over two segments of a run.
-    pub fn append(&mut self, rows: &VersionRows, keys: &SortKeys) -> Result<(), StoreError> { todo!() }
+    /// Adds versions. They and everything added before are sorted by key ascending, position
+    /// descending. One key's versions must not be spread over two segments of a run: close a
+    /// segment only where the key changes.
+    pub fn append(&mut self, rows: &VersionRows, keys: &SortKeys) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.count(rows);
+        self.pending.push(rows, keys);
+        self.cut_full_pages()
+    }
 
-    /// Bytes in the file so far (buffered rows not counted).
-    pub fn bytes_written(&self) -> u64 { todo!() }
+    /// Bytes of pages so far (waiting rows not counted).
+    pub fn bytes_written(&self) -> u64 {
+        self.file_bytes + self.collected.len() as u64
+    }
 
     /// Versions added so far.
-    pub fn versions(&self) -> u64 { todo!() }
+    pub fn versions(&self) -> u64 {
+        self.totals.versions
+    }
 
-    /// Writes what is buffered, the page index and the footer, and syncs the file. The directory
-    /// entry becomes durable with the manifest commit that names the segment
-    /// (`Manifest::commit` syncs the directory first). A failed sync gives `StoreError::Poisoned`.
+    /// Writes what is waiting, the page index and the footer, and syncs the file. The name in
+    /// the directory becomes durable with the manifest commit that names the segment. A failed
+    /// sync gives [`StoreError::Poisoned`].
     ///
     /// # Panics
     /// When no version was added.
-    pub fn finish(self) -> Result<SegmentInfo, StoreError> { todo!() }
+    pub fn finish(mut self) -> Result<SegmentInfo, StoreError> {
+        assert!(
+            self.totals.versions > 0,
+            "a segment has at least one version"
+        );
+        while self.pending.len() > 0 {
+            let (rows, bytes) = self.encode_page();
+            self.accept_page(rows, &bytes)?;
+        }
+        let checksum = self.write_index_and_footer()?;
+        let info = self.info(checksum);
+        let file = self.file.as_mut().expect("a file until finished");
+        file.sync()
+            .map_err(|error| sync_failed(&self.path, &error))?;
+        self.file = None;
+        Ok(info)
+    }
+
+    fn count(&mut self, rows: &VersionRows) {
+        let of_kind = |kind: VersionKind| {
+            rows.kinds
+                .iter()
+                .filter(|&&number| number == kind as u8)
+                .count() as u64
+        };
+        self.totals.versions += rows.len() as u64;
+        self.totals.tombstones += of_kind(VersionKind::Delete);
+        self.totals.patches += of_kind(VersionKind::Patch);
+    }
+
+    /// Cuts pages as long as rows are left after the page: only then is it full. A page that
+    /// takes all waiting rows is thrown away and tried again when there are twice as many, so
+    /// small batches cost at most one extra encoding in all.
+    fn cut_full_pages(&mut self) -> Result<(), StoreError> {
+        while self.pending.len() >= self.rows_tried_next {
+            let waiting = self.pending.len();
+            let (rows, bytes) = self.encode_page();
+            if rows == waiting {
+                self.rows_tried_next = waiting * 2;
+                break;
+            }
+            self.accept_page(rows, &bytes)?;
+            self.rows_tried_next = rows + rows / 4 + 1;
+        }
+        Ok(())
+    }
+
+    /// Encodes the next page; nothing is taken yet.
+    fn encode_page(&mut self) -> (usize, Vec<u8>) {
+        let identity = PageIdentity {
+            file: self.id.0,
+            offset: self.bytes_written(),
+        };
+        let mut bytes = Vec::new();
+        let start = self.pending.start();
+        let rows = self
+            .encoder
+            .encode(self.pending.columns(), start, identity, &mut bytes);
+        assert!(rows > 0, "a page takes at least one row");
+        (rows, bytes)
+    }
+
+    fn accept_page(&mut self, rows: usize, bytes: &[u8]) -> Result<(), StoreError> {
+        let offset = self.bytes_written();
+        let page_at = self.collected.len();
+        self.collected.extend_from_slice(bytes);
+        self.collected.resize(page_at + aligned(bytes.len()), 0);
+        let checksum = crc32c::crc32c(&self.collected[page_at..]);
+        let length = u32::try_from(bytes.len()).expect("a page is smaller than 4 GiB");
+        let entry = self.entry(rows, offset, length, checksum);
+        self.pages.push(entry);
+        self.pending.advance(rows);
+        if self.collected.len() >= WRITE_BYTES {
+            self.write_collected()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn entry(&self, rows: usize, offset: u64, length: u32, checksum: u32) -> PageEntry {
+        let range = self.pending.start()..self.pending.start() + rows;
+        let positions = &self.pending.positions()[range.clone()];
+        let extreme = |position: Option<&u64>| CommitPosition(*position.expect("a row"));
+        let kinds = &self.pending.kinds()[range.clone()];
+        PageEntry {
+            offset,
+            length,
+            rows: u32::try_from(rows).expect("a page has less than 2^32 rows"),
+            checksum,
+            first_key: self.pending.keys().key(range.start),
+            last_key: self.pending.keys().key(range.end - 1),
+            position_min: extreme(positions.iter().min()),
+            position_max: extreme(positions.iter().max()),
+            all_puts: kinds.iter().all(|&kind| kind == VersionKind::Put as i16),
+            unique_keys: self.keys_are_unique(range),
+        }
+    }
+
+    /// Whether each key of these rows has no other version in the page before, the page or the
+    /// page after.
+    fn keys_are_unique(&self, range: Range<usize>) -> bool {
+        let keys = self.pending.keys();
+        let differs_from_next = |row: usize| keys.compare(row, keys, row + 1).is_ne();
+        let last_with_next = range.end.min(keys.len() - 1);
+        let in_page_and_after = (range.start..last_with_next).all(differs_from_next);
+        let before = self.pages.last().map(|page| &page.last_key);
+        in_page_and_after && before.is_none_or(|key| keys.compare_key(range.start, key).is_ne())
+    }
+
+    fn write_collected(&mut self) -> Result<(), StoreError> {
+        let file = self.file.as_mut().expect("a file until finished");
+        file.append(&self.collected)
+            .map_err(|error| io_failed("write", &self.path, &error))?;
+        self.file_bytes += self.collected.len() as u64;
+        self.collected.clear();
+        Ok(())
+    }
+
+    /// Returns the footer's checksum.
+    fn write_index_and_footer(&mut self) -> Result<u32, StoreError> {
+        let index_offset = self.bytes_written();
+        let mut index = Vec::new();
+        self.pages
+            .iter()
+            .for_each(|entry| format::encode_entry(entry, &mut index));
+        let footer = Footer {
+            id: self.id,
+            table: self.table,
+            pages: self.page_count(),
+            versions: self.totals.versions,
+            index_offset,
+            index_bytes: index.len() as u64,
+            index_checksum: format::index_checksum(self.id, index_offset, &index),
+        };
+        let (bytes, checksum) = footer.encode();
+        self.collected.extend_from_slice(&index);
+        self.collected.extend_from_slice(&bytes);
+        self.write_collected()?;
+        assert_eq!(
+            self.file_bytes,
+            index_offset + (index.len() + FOOTER_BYTES) as u64
+        );
+        Ok(checksum)
+    }
+
+    fn page_count(&self) -> u32 {
+        u32::try_from(self.pages.len()).expect("a segment has less than 2^32 pages")
+    }
+
+    fn info(&self, checksum: u32) -> SegmentInfo {
+        let first = self.pages.first().expect("a segment has at least one page");
+        let last = self.pages.last().expect("a segment has at least one page");
+        let key = |key: &SortKey| key.clone();
+        let position_min = self.pages.iter().map(|page| page.position_min).min();
+        let position_max = self.pages.iter().map(|page| page.position_max).max();
+        SegmentInfo {
+            id: self.id,
+            table: self.table,
+            bytes: self.file_bytes,
+            pages: self.page_count(),
+            versions: self.totals.versions,
+            tombstones: self.totals.tombstones,
+            patches: self.totals.patches,
+            key_min: key(&first.first_key),
+            key_max: key(&last.last_key),
+            position_min: position_min.unwrap_or(first.position_min),
+            position_max: position_max.unwrap_or(last.position_max),
+            checksum,
+        }
+    }
+}
+
+impl Drop for SegmentWriter {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            drop(file);
+            // Should this fail too, opening the store deletes what no manifest names.
+            let removed = self.disk.remove(&self.path);
+            tracing::debug!(path = %self.path.display(), ?removed, "unfinished segment deleted");
+        }
+    }
 }

@@ -1,0 +1,227 @@
+//! The bytes of a segment file: `docs/format/segment.md` has the whole of it.
+//!
+//! ```text
+//! page │ zeros to 8 │ page │ zeros to 8 │ … │ page index │ footer (64 bytes)
+//! ```
+//!
+//! Checksums form a tree, so that a block that is intact but not the one that belongs here is
+//! found as well: the manifest records the footer's checksum, the footer the index's, the index
+//! each page's.
+
+use types::{CommitPosition, TableId};
+
+use super::{PageEntry, SegmentId, SegmentInfo};
+use crate::byte_fields::{FieldReader, Malformed, put_key, put_u8, put_u32, put_u64};
+
+/// The format version that this release writes, and the newest that it reads.
+pub(super) const VERSION: u32 = 1;
+
+/// Pages start at multiples of this.
+pub(super) const PAGE_ALIGNMENT: usize = 8;
+
+/// Length of the footer, which ends the file.
+pub(super) const FOOTER_BYTES: usize = 64;
+
+const MAGIC: [u8; 8] = *b"HEDGESEG";
+const VERSION_AT: usize = 48;
+const CHECKSUM_AT: usize = 52;
+const MAGIC_AT: usize = 56;
+const _: () = assert!(MAGIC_AT + MAGIC.len() == FOOTER_BYTES);
+const _: () = assert!(CHECKSUM_AT + size_of::<u32>() == MAGIC_AT);
+
+const FLAG_ALL_PUTS: u8 = 1;
+const FLAG_UNIQUE_KEYS: u8 = 2;
+const FLAGS_KNOWN: u8 = FLAG_ALL_PUTS | FLAG_UNIQUE_KEYS;
+
+/// Length, rows, checksum, flags, two positions, two keys of at least five bytes.
+const ENTRY_BYTES_MIN: usize = 4 + 4 + 4 + 1 + 8 + 8 + 5 + 5;
+
+/// The next multiple of [`PAGE_ALIGNMENT`].
+pub(super) fn aligned(length: usize) -> usize {
+    length.next_multiple_of(PAGE_ALIGNMENT)
+}
+
+/// The last bytes of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Footer {
+    pub(super) id: SegmentId,
+    pub(super) table: TableId,
+    pub(super) pages: u32,
+    pub(super) versions: u64,
+    pub(super) index_offset: u64,
+    pub(super) index_bytes: u64,
+    pub(super) index_checksum: u32,
+}
+
+/// Why bytes are no footer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum FooterError {
+    VersionTooNew(u32),
+    Checksum { expected: u32, found: u32 },
+    Malformed(&'static str),
+}
+
+impl From<Malformed> for FooterError {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error.0)
+    }
+}
+
+fn footer_checksum(bytes: &[u8; FOOTER_BYTES]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&bytes[..CHECKSUM_AT]), &bytes[MAGIC_AT..])
+}
+
+impl Footer {
+    /// The footer's bytes and its checksum.
+    pub(super) fn encode(&self) -> ([u8; FOOTER_BYTES], u32) {
+        let mut out = Vec::with_capacity(FOOTER_BYTES);
+        put_u64(&mut out, self.id.0);
+        put_u32(&mut out, self.table.0);
+        put_u32(&mut out, self.pages);
+        put_u64(&mut out, self.versions);
+        put_u64(&mut out, self.index_offset);
+        put_u64(&mut out, self.index_bytes);
+        put_u32(&mut out, self.index_checksum);
+        put_u32(&mut out, 0);
+        assert_eq!(out.len(), VERSION_AT, "the version's place never moves");
+        put_u32(&mut out, VERSION);
+        put_u32(&mut out, 0);
+        out.extend_from_slice(&MAGIC);
+        let mut bytes: [u8; FOOTER_BYTES] = out.try_into().expect("the fields fill the footer");
+        let checksum = footer_checksum(&bytes);
+        bytes[CHECKSUM_AT..MAGIC_AT].copy_from_slice(&checksum.to_le_bytes());
+        (bytes, checksum)
+    }
+
+    /// Reads a footer: magic and version first, whose place no version moves, then the rest.
+    pub(super) fn decode(bytes: &[u8; FOOTER_BYTES]) -> Result<Self, FooterError> {
+        if bytes[MAGIC_AT..] != MAGIC {
+            return Err(FooterError::Malformed(
+                "the file does not end as a segment does",
+            ));
+        }
+        let version = FieldReader::new(&bytes[VERSION_AT..]).u32()?;
+        if version > VERSION {
+            return Err(FooterError::VersionTooNew(version));
+        }
+        let expected = FieldReader::new(&bytes[CHECKSUM_AT..]).u32()?;
+        let found = footer_checksum(bytes);
+        if found != expected {
+            return Err(FooterError::Checksum { expected, found });
+        }
+        let mut fields = FieldReader::new(&bytes[..VERSION_AT]);
+        let footer = Self {
+            id: SegmentId(fields.u64()?),
+            table: TableId(fields.u32()?),
+            pages: fields.u32()?,
+            versions: fields.u64()?,
+            index_offset: fields.u64()?,
+            index_bytes: fields.u64()?,
+            index_checksum: fields.u32()?,
+        };
+        Ok(footer)
+    }
+
+    /// The checksum that a decoded footer carries.
+    pub(super) fn checksum_of(bytes: &[u8; FOOTER_BYTES]) -> u32 {
+        footer_checksum(bytes)
+    }
+
+    /// Whether the footer says what the manifest says of the segment.
+    pub(super) fn matches(&self, info: &SegmentInfo) -> bool {
+        self.id == info.id
+            && self.table == info.table
+            && self.pages == info.pages
+            && self.versions == info.versions
+            && self.index_offset.checked_add(self.index_bytes)
+                == info.bytes.checked_sub(FOOTER_BYTES as u64)
+    }
+}
+
+/// The page index's checksum; covers which file it is in and where.
+pub(super) fn index_checksum(id: SegmentId, index_offset: u64, index: &[u8]) -> u32 {
+    let identity = crc32c::crc32c_append(
+        crc32c::crc32c(&id.0.to_le_bytes()),
+        &index_offset.to_le_bytes(),
+    );
+    crc32c::crc32c_append(identity, index)
+}
+
+/// Appends a page's index entry. Its offset is not stored: pages lie back to back.
+pub(super) fn encode_entry(entry: &PageEntry, out: &mut Vec<u8>) {
+    put_u32(out, entry.length);
+    put_u32(out, entry.rows);
+    put_u32(out, entry.checksum);
+    let all_puts = if entry.all_puts { FLAG_ALL_PUTS } else { 0 };
+    let unique_keys = if entry.unique_keys {
+        FLAG_UNIQUE_KEYS
+    } else {
+        0
+    };
+    put_u8(out, all_puts | unique_keys);
+    put_u64(out, entry.position_min.0);
+    put_u64(out, entry.position_max.0);
+    put_key(out, &entry.first_key);
+    put_key(out, &entry.last_key);
+}
+
+fn decode_entry(fields: &mut FieldReader<'_>, offset: u64) -> Result<PageEntry, Malformed> {
+    let length = fields.u32()?;
+    let rows = fields.u32()?;
+    let checksum = fields.u32()?;
+    let flags = fields.u8()?;
+    if flags & !FLAGS_KNOWN != 0 {
+        return Err(Malformed("unknown page flags"));
+    }
+    Ok(PageEntry {
+        offset,
+        length,
+        rows,
+        checksum,
+        position_min: CommitPosition(fields.u64()?),
+        position_max: CommitPosition(fields.u64()?),
+        first_key: fields.key()?,
+        last_key: fields.key()?,
+        all_puts: flags & FLAG_ALL_PUTS != 0,
+        unique_keys: flags & FLAG_UNIQUE_KEYS != 0,
+    })
+}
+
+/// Reads the page index. `bytes` has passed its checksum; `index_offset` is where it starts and
+/// the pages end.
+pub(super) fn decode_index(
+    bytes: &[u8],
+    pages: u32,
+    index_offset: u64,
+) -> Result<Vec<PageEntry>, Malformed> {
+    let pages = pages as usize;
+    if pages > bytes.len() / ENTRY_BYTES_MIN {
+        return Err(Malformed(
+            "the footer announces more pages than the index can hold",
+        ));
+    }
+    let mut fields = FieldReader::new(bytes);
+    let mut entries: Vec<PageEntry> = Vec::with_capacity(pages);
+    let mut offset = 0;
+    for _ in 0..pages {
+        let entry = decode_entry(&mut fields, offset)?;
+        offset += aligned(entry.length as usize) as u64;
+        check_order(entries.last(), &entry)?;
+        entries.push(entry);
+    }
+    fields.finish()?;
+    if offset != index_offset {
+        return Err(Malformed("the pages do not end where the index starts"));
+    }
+    Ok(entries)
+}
+
+fn check_order(before: Option<&PageEntry>, entry: &PageEntry) -> Result<(), Malformed> {
+    if entry.first_key > entry.last_key || entry.rows == 0 || entry.length == 0 {
+        return Err(Malformed("a page's index entry contradicts itself"));
+    }
+    if before.is_some_and(|before| before.last_key > entry.first_key) {
+        return Err(Malformed("the pages are not in key order"));
+    }
+    Ok(())
+}
