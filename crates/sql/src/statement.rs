@@ -1,9 +1,306 @@
-//! Statements: SQL text cut and parsed. SIGNATURES.
+//! Statements: SQL text cut and parsed.
+//!
+//! 1. The text is cut into tokens, and the tokens into statements at semicolons.
+//! 2. A statement's first word tells its kind: a query is parsed by `sqlparser`, a command of
+//!    the session by [`crate::command`], anything that writes is refused at once.
+//!
+//! A text with an error anywhere gives no statement at all, as in PostgreSQL. A refused
+//! statement is no error here: it fails when it is run, in its place among the others.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+
+use crate::command::{self, Command};
+use crate::error::{SqlError, code};
 
 /// One parsed statement. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Statement { /* private */ }
+pub struct Statement {
+    inner: Arc<Inner>,
+}
 
-/// Cuts a text into its statements (empty vector for an empty text).
-pub fn parse(sql: &str) -> Result<Vec<Statement>, SqlError>;
-impl Statement { pub fn text(&self) -> &str; pub fn parameter_count(&self) -> usize; }
+#[derive(Debug)]
+struct Inner {
+    text: String,
+    parameters: usize,
+    kind: StatementKind,
+}
+
+/// What a statement is, for the session.
+#[derive(Debug)]
+pub(crate) enum StatementKind {
+    /// Gives rows.
+    Query(Box<Ast>),
+    /// Is about the session.
+    Command(Command),
+    /// Fails when it is run.
+    Refused(SqlError),
+}
+
+impl Statement {
+    /// The statement's own text, without the semicolon.
+    pub fn text(&self) -> &str {
+        &self.inner.text
+    }
+
+    /// The largest `n` of its `$n`.
+    pub fn parameter_count(&self) -> usize {
+        self.inner.parameters
+    }
+
+    pub(crate) fn kind(&self) -> &StatementKind {
+        &self.inner.kind
+    }
+}
+
+/// Cuts a text into its statements (none for an empty text).
+pub fn parse(sql: &str) -> Result<Vec<Statement>, SqlError> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql)
+        .tokenize_with_location()
+        .map_err(|error| syntax_error(sql, &error.message, error.location))?;
+    tokens
+        .split(|token| token.token == Token::SemiColon)
+        .filter(|tokens| tokens.iter().any(|token| !is_blank(token)))
+        .map(|tokens| parse_one(sql, tokens))
+        .collect()
+}
+
+fn is_blank(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::Whitespace(_) | Token::EOF)
+}
+
+/// Parses the tokens of one statement (at least one that is not blank).
+fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError> {
+    let words: Vec<&TokenWithSpan> = tokens.iter().filter(|token| !is_blank(token)).collect();
+    let (first, last) = (words[0], words[words.len() - 1]);
+    let text = slice(sql, first.span.start, last.span.end).to_owned();
+    let parameters = words.iter().filter_map(|token| parameter_number(&token.token)).max();
+    let kind = match &first.token {
+        Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+            Keyword::SELECT | Keyword::WITH | Keyword::VALUES | Keyword::TABLE => {
+                parse_query(sql, tokens)?
+            }
+            Keyword::EXPLAIN => parse_query(sql, tokens)?,
+            _ => parse_other(sql, &word.value, &words)?,
+        },
+        Token::LParen => parse_query(sql, tokens)?,
+        _ => return Err(near(sql, first)),
+    };
+    Ok(Statement { inner: Arc::new(Inner { text, parameters: parameters.unwrap_or(0), kind }) })
+}
+
+fn parameter_number(token: &Token) -> Option<usize> {
+    match token {
+        Token::Placeholder(text) => text.strip_prefix('$')?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, SqlError> {
+    let dialect = PostgreSqlDialect {};
+    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.to_vec());
+    let statement = parser.parse_statement().map_err(|error| parser_error(sql, error))?;
+    let next = parser.peek_token();
+    if next.token != Token::EOF {
+        return Err(near(sql, &next));
+    }
+    Ok(match refusal(&statement) {
+        Some(error) => StatementKind::Refused(error),
+        None => StatementKind::Query(Box::new(statement)),
+    })
+}
+
+/// Why a statement that looks like a query is none that reads.
+fn refusal(statement: &Ast) -> Option<SqlError> {
+    match statement {
+        Ast::Query(query) => query_refusal(query),
+        Ast::Explain { statement, .. } => refusal(statement),
+        other => Some(SqlError::not_supported(first_word(&other.to_string()))),
+    }
+}
+
+fn query_refusal(query: &Query) -> Option<SqlError> {
+    if !query.locks.is_empty() {
+        return Some(SqlError::read_only("SELECT FOR UPDATE"));
+    }
+    let common = query.with.iter().flat_map(|with| &with.cte_tables);
+    common.filter_map(|table| query_refusal(&table.query)).next().or_else(|| body_refusal(&query.body))
+}
+
+fn body_refusal(body: &SetExpr) -> Option<SqlError> {
+    match body {
+        SetExpr::Insert(_) => Some(SqlError::read_only("INSERT")),
+        SetExpr::Update(_) => Some(SqlError::read_only("UPDATE")),
+        SetExpr::Delete(_) => Some(SqlError::read_only("DELETE")),
+        SetExpr::Merge(_) => Some(SqlError::read_only("MERGE")),
+        SetExpr::Select(select) if select.into.is_some() => Some(SqlError::read_only("SELECT INTO")),
+        SetExpr::Query(query) => query_refusal(query),
+        SetExpr::SetOperation { left, right, .. } => body_refusal(left).or_else(|| body_refusal(right)),
+        _ => None,
+    }
+}
+
+fn first_word(text: &str) -> String {
+    text.split_whitespace().next().unwrap_or_default().to_owned()
+}
+
+/// A statement that is no query, by its first word.
+fn parse_other(sql: &str, first: &str, words: &[&TokenWithSpan]) -> Result<StatementKind, SqlError> {
+    let plain: Vec<&Token> = words.iter().map(|token| &token.token).collect();
+    let upper = first.to_ascii_uppercase();
+    if let Some(command) = command::parse(&upper, &plain[1..]) {
+        return match command {
+            Ok(command) => Ok(StatementKind::Command(command)),
+            Err(command::Fault::At(index)) => {
+                Err(words.get(index + 1).map_or_else(|| at_end(sql), |token| near(sql, token)))
+            }
+            Err(command::Fault::Refused(error)) => Ok(StatementKind::Refused(error)),
+        };
+    }
+    match upper.as_str() {
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "TRUNCATE" | "GRANT" | "REVOKE" | "COMMENT"
+        | "VACUUM" | "REINDEX" | "CLUSTER" | "REFRESH" | "IMPORT" | "REASSIGN" | "LOCK" => {
+            Ok(StatementKind::Refused(SqlError::read_only(&upper)))
+        }
+        "CREATE" | "ALTER" | "DROP" => {
+            let object = plain.get(1).map(|token| token.to_string().to_ascii_uppercase());
+            let what = format!("{upper} {}", object.unwrap_or_default());
+            Ok(StatementKind::Refused(SqlError::read_only(what.trim_end())))
+        }
+        "COPY" => Ok(StatementKind::Refused(copy_refusal(&plain))),
+        "ANALYZE" | "CALL" | "CHECKPOINT" | "DECLARE" | "DO" | "EXECUTE" | "FETCH" | "LISTEN"
+        | "LOAD" | "MOVE" | "NOTIFY" | "PREPARE" | "SECURITY" => {
+            Ok(StatementKind::Refused(SqlError::not_supported(upper)))
+        }
+        _ => Err(near(sql, words[0])),
+    }
+}
+
+fn copy_refusal(tokens: &[&Token]) -> SqlError {
+    let from = tokens.iter().any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::FROM));
+    let to = tokens.iter().any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::TO));
+    if from && !to { SqlError::read_only("COPY FROM") } else { SqlError::not_supported("COPY TO") }
+}
+
+/// `syntax error at or near …`
+fn near(sql: &str, token: &TokenWithSpan) -> SqlError {
+    if token.token == Token::EOF {
+        return at_end(sql);
+    }
+    let shown = slice(sql, token.span.start, token.span.end);
+    let mut error = SqlError::new(code::SYNTAX_ERROR, format!("syntax error at or near \"{shown}\""));
+    error.position = Some(character(sql, token.span.start));
+    error
+}
+
+fn at_end(sql: &str) -> SqlError {
+    let mut error = SqlError::new(code::SYNTAX_ERROR, "syntax error at end of input");
+    error.position = Some(sql.chars().count() + 1);
+    error
+}
+
+fn syntax_error(sql: &str, message: &str, location: Location) -> SqlError {
+    let mut error = SqlError::new(code::SYNTAX_ERROR, format!("syntax error: {message}"));
+    error.position = Some(character(sql, location));
+    error
+}
+
+/// Turns `Expected: x, found: y at Line: 1, Column: 8` into PostgreSQL's form.
+fn parser_error(sql: &str, error: ParserError) -> SqlError {
+    let ParserError::ParserError(message) = &error else {
+        return SqlError::from(error);
+    };
+    let Some((expected, rest)) = message.split_once(", found: ") else {
+        return SqlError::new(code::SYNTAX_ERROR, format!("syntax error: {message}"));
+    };
+    let (found, place) = rest.rsplit_once(" at Line: ").unwrap_or((rest, ""));
+    if found == "EOF" {
+        return at_end(sql).with_detail(format!("{expected}."));
+    }
+    let mut mapped = SqlError::new(code::SYNTAX_ERROR, format!("syntax error at or near \"{found}\""))
+        .with_detail(format!("{expected}."));
+    mapped.position = place.split_once(", Column: ").and_then(|(line, column)| {
+        let location = Location { line: line.parse().ok()?, column: column.parse().ok()? };
+        Some(character(sql, location))
+    });
+    mapped
+}
+
+/// The byte at a location (lines and columns count from 1, columns in characters).
+fn offset(sql: &str, location: Location) -> usize {
+    let line = usize::try_from(location.line.saturating_sub(1)).unwrap_or(usize::MAX);
+    let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
+    let start = match line {
+        0 => 0,
+        _ => sql.match_indices('\n').nth(line - 1).map_or(sql.len(), |(index, _)| index + 1),
+    };
+    sql[start..].char_indices().nth(column).map_or(sql.len(), |(index, _)| start + index)
+}
+
+/// The same in characters from 1, as the wire counts.
+fn character(sql: &str, location: Location) -> usize {
+    sql[..offset(sql, location)].chars().count() + 1
+}
+
+fn slice(sql: &str, start: Location, end: Location) -> &str {
+    &sql[offset(sql, start)..offset(sql, end)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(sql: &str) -> Statement {
+        let mut statements = parse(sql).expect("parses");
+        assert_eq!(statements.len(), 1, "{sql}");
+        statements.remove(0)
+    }
+
+    #[test]
+    fn a_text_is_cut_at_semicolons_outside_of_strings_and_comments() {
+        let statements = parse("select ';' -- ;\n; ;\n select $$;$$ /* ; */;").expect("parses");
+        let texts: Vec<&str> = statements.iter().map(Statement::text).collect();
+        assert_eq!(texts, ["select ';'", "select $$;$$"]);
+        assert!(parse(" ; -- nothing").expect("parses").is_empty());
+    }
+
+    #[test]
+    fn parameters_are_counted_by_number() {
+        assert_eq!(only("select $2, $1, '$9'").parameter_count(), 2);
+    }
+
+    #[test]
+    fn writes_are_refused_when_run_and_not_before() {
+        for sql in [
+            "insert into t values (1)",
+            "with x as (select 1) delete from t",
+            "create table t (a int)",
+            "truncate t",
+            "copy t from stdin",
+            "select * into t from u",
+            "select * from t for update",
+            "explain analyze delete from t",
+        ] {
+            let statement = only(sql);
+            let StatementKind::Refused(error) = statement.kind() else {
+                panic!("{sql} is not refused");
+            };
+            assert_eq!(error.code, "25006", "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_syntax_error_names_the_token_and_its_place() {
+        let error = parse("select 1;\nselect 'é' frm t where").expect_err("is wrong");
+        assert_eq!(error.code, "42601");
+        assert_eq!(error.message, "syntax error at or near \"t\"");
+        assert_eq!(error.position, Some(26));
+        let error = parse("selct 1").expect_err("is wrong");
+        assert_eq!((error.message.as_str(), error.position), ("syntax error at or near \"selct\"", Some(1)));
+    }
+}

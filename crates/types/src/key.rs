@@ -375,21 +375,12 @@ impl SortKey {
         }
         let rest = width(&types[columns.len()..]).unwrap_or(0);
         let first = value.checked_shl(rest).unwrap_or(0);
-        let step = 1_u128.checked_shl(rest);
-        let next = step.and_then(|step| first.checked_add(step));
+        let next = 1_u128.checked_shl(rest).and_then(|step| first.checked_add(step));
+        let next = next.filter(|&next| bits == 128 || next < 1 << bits);
         if bits <= 64 {
-            let next = next.and_then(|next| u64::try_from(next).ok());
-            (
-                Self::U64(first as u64),
-                next.filter(|_| bits == 64 || next < Some(1 << bits))
-                    .map(Self::U64),
-            )
+            (Self::U64(first as u64), next.map(|next| Self::U64(next as u64)))
         } else {
-            (
-                Self::U128(first),
-                next.filter(|&next| bits == 128 || next < 1 << bits)
-                    .map(Self::U128),
-            )
+            (Self::U128(first), next.map(Self::U128))
         }
     }
 }

@@ -1,0 +1,154 @@
+//! A table at one snapshot.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, Constraint, Constraints, Result, Statistics};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use lsm::{KeyRange, Snapshot, Store};
+use types::{TableId, TableSchema};
+
+use super::column::{visible, visible_schema};
+use super::key_range::{self, Narrowed};
+use super::scan::{ScanExec, ScanTarget};
+use crate::error::SqlError;
+
+/// Rows below which a scan is not spread over threads.
+const ROWS_FOR_ONE_PART: u64 = 32 << 10;
+
+/// A table as of the snapshot of one statement, or only its columns.
+pub(crate) struct Table {
+    id: TableId,
+    schema: Arc<TableSchema>,
+    visible: SchemaRef,
+    /// Places of the visible columns among the stored ones.
+    stored: Vec<usize>,
+    constraints: Constraints,
+    store: Arc<Store>,
+    /// `None` when a statement is only described.
+    snapshot: Option<Arc<Snapshot>>,
+}
+
+impl Table {
+    /// The table `id`, to be read at `snapshot`.
+    pub(crate) fn new(
+        store: Arc<Store>,
+        id: TableId,
+        schema: Arc<TableSchema>,
+        snapshot: Option<Arc<Snapshot>>,
+    ) -> Self {
+        let stored: Vec<usize> = visible(&schema).map(|(index, _)| index).collect();
+        let key: Option<Vec<usize>> =
+            schema.key.iter().map(|index| stored.iter().position(|place| place == index)).collect();
+        let constraints = key.map_or_else(Constraints::default, |key| {
+            Constraints::new_unverified(vec![Constraint::PrimaryKey(key)])
+        });
+        Self { id, visible: visible_schema(&schema), stored, constraints, schema, store, snapshot }
+    }
+
+    fn row_estimate(&self) -> Option<u64> {
+        self.store.table_stats(self.id).map(|stats| stats.versions)
+    }
+
+    /// Cuts the keys that `filters` leave into ranges to be read at the same time.
+    fn ranges(&self, snapshot: &Snapshot, filters: &[Expr], parts: usize) -> Result<Vec<KeyRange>> {
+        let range = match key_range::key_range(&self.schema, filters) {
+            Narrowed::Nothing => return Ok(Vec::new()),
+            Narrowed::Range(range) => range,
+        };
+        let small = self.row_estimate().is_some_and(|rows| rows <= ROWS_FOR_ONE_PART);
+        if parts <= 1 || small {
+            return Ok(vec![range]);
+        }
+        let cuts = snapshot.split(self.id, parts).map_err(|error| {
+            SqlError::from_store(&error, Some(&self.schema.name.to_string()))
+        })?;
+        Ok(cuts.iter().filter_map(|cut| key_range::intersect(cut, &range)).collect())
+    }
+
+    fn estimate(&self, filtered: bool) -> Statistics {
+        let mut statistics = Statistics::new_unknown(&self.visible);
+        let Some(rows) = self.row_estimate().and_then(|rows| usize::try_from(rows).ok()) else {
+            return statistics;
+        };
+        statistics.num_rows = Precision::Inexact(if filtered { rows / 5 + 1 } else { rows });
+        if let [only] = self.schema.key.as_slice()
+            && let Some(place) = self.stored.iter().position(|stored| stored == only)
+        {
+            statistics.column_statistics[place] = ColumnStatistics {
+                null_count: Precision::Exact(0),
+                distinct_count: statistics.num_rows,
+                ..ColumnStatistics::new_unknown()
+            };
+        }
+        statistics
+    }
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").field("name", &self.schema.name).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TableProvider for Table {
+    fn schema(&self) -> SchemaRef {
+        self.visible.clone()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        Some(self.estimate(false))
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters
+            .iter()
+            .map(|filter| match key_range::narrows(&self.schema, filter) {
+                true => TableProviderFilterPushDown::Inexact,
+                false => TableProviderFilterPushDown::Unsupported,
+            })
+            .collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let snapshot = self.snapshot.clone().ok_or_else(|| {
+            SqlError::new(crate::error::code::INTERNAL_ERROR, "a described statement was run")
+        })?;
+        let config = state.config();
+        let parts = if limit.is_some() { 1 } else { config.target_partitions() };
+        let ranges = self.ranges(&snapshot, filters, parts)?;
+        let places: Vec<usize> = match projection {
+            Some(projection) => projection.clone(),
+            None => (0..self.stored.len()).collect(),
+        };
+        let target = ScanTarget {
+            table: self.id,
+            schema: self.schema.clone(),
+            snapshot,
+            stored: places.iter().map(|&place| self.stored[place]).collect(),
+            batch_rows: config.batch_size(),
+        };
+        let schema = Arc::new(self.visible.project(&places)?);
+        let statistics = self.estimate(!filters.is_empty()).project(Some(&places));
+        Ok(Arc::new(ScanExec::new(target, schema, ranges, limit, statistics)))
+    }
+}
