@@ -10,11 +10,13 @@
 //! * [`checkpoint`]: what is stored atomically with the data at every publish.
 //! * [`source`]: the interface that a source implements.
 //! * [`apply`]: the loop from channel to store.
+//! * [`orders`]: the built-in order-entry source.
 //! * [`replica`]: threads, start and stop.
 
 pub mod apply;
 pub mod catalog;
 pub mod checkpoint;
+pub mod orders;
 pub mod replica;
 pub mod source;
 pub mod status;

@@ -10,8 +10,16 @@ const PLANTS: [&str; 24] = [
     "Gorse", "Hawthorn", "Hazel", "Heather", "Holly", "Ivy", "Juniper", "Larch", "Maple",
     "Primrose", "Rowan", "Sloe", "Spindle", "Thistle", "Willow",
 ];
-const FIRMS: [&str; 8] =
-    ["& Sons", "Farms", "Gardens", "Nurseries", "Orchards", "Stores", "Trading", "Works"];
+const FIRMS: [&str; 8] = [
+    "& Sons",
+    "Farms",
+    "Gardens",
+    "Nurseries",
+    "Orchards",
+    "Stores",
+    "Trading",
+    "Works",
+];
 const CITIES: [&str; 16] = [
     "Bergen", "Bologna", "Brno", "Cork", "Delft", "Freiburg", "Ghent", "Graz", "Leeds", "Lyon",
     "Malmö", "Porto", "Tartu", "Turku", "Uppsala", "Zürich",
@@ -19,8 +27,18 @@ const CITIES: [&str; 16] = [
 const SEGMENTS: [&str; 5] = ["farm", "garden", "kitchen", "public", "trade"];
 
 const QUALITIES: [&str; 12] = [
-    "broad", "folding", "galvanised", "garden", "heavy", "light", "long", "painted", "short",
-    "small", "steel", "wooden",
+    "broad",
+    "folding",
+    "galvanised",
+    "garden",
+    "heavy",
+    "light",
+    "long",
+    "painted",
+    "short",
+    "small",
+    "steel",
+    "wooden",
 ];
 const GOODS: [(&str, &str); 24] = [
     ("axe", "tools"),
@@ -80,15 +98,22 @@ impl Names {
     }
 
     pub(crate) fn city(self, customer: i32) -> &'static str {
-        self.draw.at(Purpose::CustomerName, customer as u64, 1).pick(&CITIES)
+        self.draw
+            .at(Purpose::CustomerName, customer as u64, 1)
+            .pick(&CITIES)
     }
 
     pub(crate) fn segment(self, customer: i32) -> &'static str {
-        self.draw.at(Purpose::CustomerName, customer as u64, 2).pick(&SEGMENTS)
+        self.draw
+            .at(Purpose::CustomerName, customer as u64, 2)
+            .pick(&SEGMENTS)
     }
 
     pub(crate) fn item(self, item: i32, out: &mut impl Write) {
-        let quality = self.draw.at(Purpose::ItemName, item as u64, 1).pick(&QUALITIES);
+        let quality = self
+            .draw
+            .at(Purpose::ItemName, item as u64, 1)
+            .pick(&QUALITIES);
         push(out, &[quality, " ", self.goods(item).0]);
     }
 
@@ -103,12 +128,24 @@ impl Names {
     /// The clerk who takes the order of a step.
     pub(crate) fn clerk(self, step: u64, out: &mut impl Write) {
         let clerk = self.draw.at(Purpose::OrderClerk, step, 0).below(CLERKS);
-        let digits = [b'0' + (clerk / 100) as u8, b'0' + (clerk / 10 % 10) as u8, b'0' + (clerk % 10) as u8];
-        push(out, &["clerk ", std::str::from_utf8(&digits).expect("digits are UTF-8")]);
+        let digits = [
+            b'0' + (clerk / 100) as u8,
+            b'0' + (clerk / 10 % 10) as u8,
+            b'0' + (clerk % 10) as u8,
+        ];
+        push(
+            out,
+            &[
+                "clerk ",
+                std::str::from_utf8(&digits).expect("digits are UTF-8"),
+            ],
+        );
     }
 
     pub(crate) fn carrier(self, basket: Basket, line: i16) -> &'static str {
-        self.draw.at(Purpose::BasketCarrier, basket.number(), line as u64).pick(&CARRIERS)
+        self.draw
+            .at(Purpose::BasketCarrier, basket.number(), line as u64)
+            .pick(&CARRIERS)
     }
 
     /// What the customer always writes under this basket.

@@ -8,6 +8,18 @@ use types::schema::{Column, ColumnType, SourceType, TableName, TableSchema};
 /// The schema (namespace) of all tables.
 pub const SCHEMA: &str = "public";
 
+/// An order's status until its last line is delivered.
+pub(crate) const OPEN: &str = "open";
+/// An order's status from then on.
+pub(crate) const DONE: &str = "done";
+/// A line's status until it is delivered.
+pub const WAITING: &str = "waiting";
+/// A line's status from then on.
+pub const ARRIVED: &str = "arrived";
+
+/// No update changes the size of a row.
+const _: () = assert!(OPEN.len() == DONE.len() && WAITING.len() == ARRIVED.len());
+
 /// One of the workload's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
@@ -24,8 +36,14 @@ pub enum Table {
 /// A column to be: name, type name at the source, type here, whether NULL is allowed.
 type Declared = (&'static str, &'static str, ColumnType, bool);
 
-const MONEY: ColumnType = ColumnType::Decimal { precision: 15, scale: 2 };
-const PERCENT: ColumnType = ColumnType::Decimal { precision: 4, scale: 2 };
+const MONEY: ColumnType = ColumnType::Decimal {
+    precision: 15,
+    scale: 2,
+};
+const PERCENT: ColumnType = ColumnType::Decimal {
+    precision: 4,
+    scale: 2,
+};
 
 const CUSTOMERS: &[Declared] = &[
     ("customer_id", "integer", ColumnType::Int32, false),
@@ -35,7 +53,12 @@ const CUSTOMERS: &[Declared] = &[
     ("since", "date", ColumnType::Date, false),
     ("orders", "integer", ColumnType::Int32, false),
     ("balance", "numeric(15,2)", MONEY, false),
-    ("last_order_at", "timestamp without time zone", ColumnType::Timestamp, true),
+    (
+        "last_order_at",
+        "timestamp without time zone",
+        ColumnType::Timestamp,
+        true,
+    ),
 ];
 
 const ITEMS: &[Declared] = &[
@@ -51,11 +74,21 @@ const ITEMS: &[Declared] = &[
 const ORDERS: &[Declared] = &[
     ("order_id", "bigint", ColumnType::Int64, false),
     ("customer_id", "integer", ColumnType::Int32, false),
-    ("placed_at", "timestamp without time zone", ColumnType::Timestamp, false),
+    (
+        "placed_at",
+        "timestamp without time zone",
+        ColumnType::Timestamp,
+        false,
+    ),
     ("status", "text", ColumnType::Text, false),
     ("lines", "smallint", ColumnType::Int16, false),
     ("total", "numeric(15,2)", MONEY, false),
-    ("completed_at", "timestamp without time zone", ColumnType::Timestamp, true),
+    (
+        "completed_at",
+        "timestamp without time zone",
+        ColumnType::Timestamp,
+        true,
+    ),
     ("clerk", "text", ColumnType::Text, false),
     ("remark", "text", ColumnType::Text, false),
 ];
@@ -70,7 +103,12 @@ const ORDER_LINES: &[Declared] = &[
     ("amount", "numeric(15,2)", MONEY, false),
     ("status", "text", ColumnType::Text, false),
     ("promised_on", "date", ColumnType::Date, false),
-    ("delivered_at", "timestamp without time zone", ColumnType::Timestamp, true),
+    (
+        "delivered_at",
+        "timestamp without time zone",
+        ColumnType::Timestamp,
+        true,
+    ),
     ("carrier", "text", ColumnType::Text, false),
 ];
 
@@ -123,21 +161,32 @@ impl Table {
 
     /// The table's schema.
     pub fn schema(self) -> TableSchema {
-        let columns = self.declared().iter().enumerate().map(|(index, &declared)| {
-            let (name, type_name, column_type, nullable) = declared;
-            let (oid, modifier) = oid_and_modifier(column_type);
-            let source_type = SourceType { oid, modifier, name: type_name.to_owned() };
-            Column {
-                name: name.to_owned(),
-                column_type,
-                nullable,
-                hidden: false,
-                source_number: index as i16 + 1,
-                source_type,
-            }
-        });
+        let columns = self
+            .declared()
+            .iter()
+            .enumerate()
+            .map(|(index, &declared)| {
+                let (name, type_name, column_type, nullable) = declared;
+                let (oid, modifier) = oid_and_modifier(column_type);
+                let source_type = SourceType {
+                    oid,
+                    modifier,
+                    name: type_name.to_owned(),
+                };
+                Column {
+                    name: name.to_owned(),
+                    column_type,
+                    nullable,
+                    hidden: false,
+                    source_number: index as i16 + 1,
+                    source_type,
+                }
+            });
         TableSchema {
-            name: TableName { schema: SCHEMA.to_owned(), name: self.name().to_owned() },
+            name: TableName {
+                schema: SCHEMA.to_owned(),
+                name: self.name().to_owned(),
+            },
             columns: columns.collect(),
             key: (0..self.key_columns()).collect(),
         }
@@ -145,7 +194,10 @@ impl Table {
 
     /// Bytes of a row's cells of fixed width.
     pub(crate) fn fixed_bytes(self) -> u64 {
-        self.declared().iter().map(|&(_, _, column_type, _)| fixed_width(column_type)).sum()
+        self.declared()
+            .iter()
+            .map(|&(_, _, column_type, _)| fixed_width(column_type))
+            .sum()
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! After Rose section 4.4 (TPC-C/H). At each step a customer places an order of one to seven
 //! lines. Of every hundred orders exactly one is rolled back. The others are delivered in full
-//! within two weeks: a completion time is drawn, then for each line a time before it. Half of
-//! the orders are asked for their status.
+//! within two weeks: a completion time is drawn, then for each line a time before it. Customers
+//! ask after the status of a line while they wait.
 //!
 //! Every fact is drawn from the seed and the step alone, so that the stream can go on from any
 //! step without a log. What sums up over time (a customer's balance) is made to have a closed
@@ -124,7 +124,9 @@ impl Order {
 impl Workload {
     /// The workload of `seed`.
     pub fn new(seed: u64) -> Self {
-        Self { draw: Draw::new(seed) }
+        Self {
+            draw: Draw::new(seed),
+        }
     }
 
     pub(crate) fn draw(self) -> Draw {
@@ -133,7 +135,9 @@ impl Workload {
 
     /// The place within its block of the step that is rolled back.
     fn rollback_slot(self, block: u64) -> u64 {
-        self.draw.at(Purpose::RollbackSlot, block, 0).below(ROLLBACK_BLOCK)
+        self.draw
+            .at(Purpose::RollbackSlot, block, 0)
+            .below(ROLLBACK_BLOCK)
     }
 
     /// Whether the order of `step` is rolled back.
@@ -164,7 +168,10 @@ impl Workload {
 
     /// The customer to whom a slot belongs.
     pub(crate) fn customer_of_slot(self, slot: u64) -> i32 {
-        let rank = self.draw.at(Purpose::SlotOwner, slot, 0).skewed_below(u64::from(CUSTOMERS));
+        let rank = self
+            .draw
+            .at(Purpose::SlotOwner, slot, 0)
+            .skewed_below(u64::from(CUSTOMERS));
         1 + (rank * ID_STRIDE % u64::from(CUSTOMERS)) as i32
     }
 
@@ -197,7 +204,10 @@ impl Workload {
 
     /// The number of lines of a basket, at least one.
     pub fn line_count(self, basket: Basket) -> u64 {
-        1 + self.draw.at(Purpose::BasketLines, basket.0, 0).below(LINES_MAX)
+        1 + self
+            .draw
+            .at(Purpose::BasketLines, basket.0, 0)
+            .below(LINES_MAX)
     }
 
     /// Line `index`, counted from 0, of a basket.
@@ -205,12 +215,25 @@ impl Workload {
         let popularity = self.draw.at(Purpose::LineItem, basket.0, index);
         let rank = popularity.skewed_below(u64::from(ITEMS));
         let item = 1 + (rank * ID_STRIDE % u64::from(ITEMS)) as i32;
-        let quantity = 1 + self.draw.at(Purpose::LineQuantity, basket.0, index).below(50) as i32;
-        let discount = self.draw.at(Purpose::LineDiscount, basket.0, index).below(11) as i64;
+        let quantity = 1 + self
+            .draw
+            .at(Purpose::LineQuantity, basket.0, index)
+            .below(50) as i32;
+        let discount = self
+            .draw
+            .at(Purpose::LineDiscount, basket.0, index)
+            .below(11) as i64;
         let unit_price = self.unit_price(item);
         let full = i64::from(quantity) * unit_price;
         let amount = (full * (100 - discount) + 50) / 100;
-        Line { number: index as i16 + 1, item, quantity, unit_price, discount, amount }
+        Line {
+            number: index as i16 + 1,
+            item,
+            quantity,
+            unit_price,
+            discount,
+            amount,
+        }
     }
 
     /// All lines of a basket.
@@ -220,15 +243,26 @@ impl Workload {
 
     /// An item's price in cents.
     pub fn unit_price(self, item: i32) -> i64 {
-        let spread = self.draw.at(Purpose::ItemPrice, item as u64, 0).skewed_below(49_900);
+        let spread = self
+            .draw
+            .at(Purpose::ItemPrice, item as u64, 0)
+            .skewed_below(49_900);
         99 + spread as i64
     }
 
     /// The step at which line `index` of a committed order is delivered: later than the order,
     /// at most [`DELIVERY_STEPS`] later.
     pub fn delivery_step(self, order_step: u64, index: u64) -> u64 {
-        let completion = 1 + self.draw.at(Purpose::OrderCompletion, order_step, 0).below(DELIVERY_STEPS);
-        order_step + 1 + self.draw.at(Purpose::LineDelivery, order_step, index).below(completion)
+        let completion = 1 + self
+            .draw
+            .at(Purpose::OrderCompletion, order_step, 0)
+            .below(DELIVERY_STEPS);
+        order_step
+            + 1
+            + self
+                .draw
+                .at(Purpose::LineDelivery, order_step, index)
+                .below(completion)
     }
 
     /// The step at which the last line of a committed order is delivered.
@@ -243,14 +277,21 @@ impl Workload {
     /// back.
     pub fn status_question(self, now: u64, number: u64) -> Option<StatusQuestion> {
         let oldest = now.saturating_sub(DELIVERY_STEPS * 13 / 10);
-        let step = oldest + self.draw.at(Purpose::StatusOrder, now, number).below((now - oldest).max(1));
+        let step = oldest
+            + self
+                .draw
+                .at(Purpose::StatusOrder, now, number)
+                .below((now - oldest).max(1));
         if now == 0 || self.is_rolled_back(step) {
             return None;
         }
         let basket = self.order(step).basket;
         let any = self.draw.at(Purpose::StatusLine, now, number);
         let index = any.below(self.line_count(basket));
-        Some(StatusQuestion { step, line: self.line(basket, index) })
+        Some(StatusQuestion {
+            step,
+            line: self.line(basket, index),
+        })
     }
 }
 
@@ -263,7 +304,9 @@ mod tests {
     #[test]
     fn one_order_in_a_hundred_is_rolled_back() {
         let workload = WORKLOAD();
-        let rolled_back = (0..10_000).filter(|&step| workload.is_rolled_back(step)).count();
+        let rolled_back = (0..10_000)
+            .filter(|&step| workload.is_rolled_back(step))
+            .count();
         assert_eq!(rolled_back, 100);
     }
 
@@ -272,7 +315,11 @@ mod tests {
         let workload = WORKLOAD();
         let mut ordinal = 0;
         for step in 0..5_000 {
-            assert_eq!(workload.committed_before(step), ordinal, "before step {step}");
+            assert_eq!(
+                workload.committed_before(step),
+                ordinal,
+                "before step {step}"
+            );
             if !workload.is_rolled_back(step) {
                 assert_eq!(workload.step_of_ordinal(ordinal), step);
                 ordinal += 1;
@@ -287,7 +334,10 @@ mod tests {
             let mut seen = vec![false; SLOTS as usize];
             for index in 0..SLOTS {
                 let slot = workload.slot_of_ordinal(epoch * SLOTS + index);
-                assert!(!std::mem::replace(&mut seen[slot as usize], true), "slot {slot} twice");
+                assert!(
+                    !std::mem::replace(&mut seen[slot as usize], true),
+                    "slot {slot} twice"
+                );
             }
         }
     }
