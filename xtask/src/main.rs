@@ -1,2 +1,84 @@
-//! Placeholder.
-fn main() {}
+//! Development tasks: everything a contributor or CI runs, behind one command.
+//!
+//! * `cargo xtask test`: installs what the tests need and runs them all.
+//! * `cargo xtask ci`: formatting, lints, documentation, tidy, tests: what `.ci/run` calls.
+//! * `cargo xtask tidy`: the rules of the code base that compilers do not check.
+//! * `cargo xtask soak`, `cargo xtask tpch`: long runs against a real PostgreSQL.
+
+mod ci;
+mod prerequisites;
+mod step;
+mod test_run;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::step::cargo;
+
+/// Development tasks.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Install what the tests need (PostgreSQL, drivers) and run all tests
+    Test,
+    /// Formatting, lints, documentation, tidy and all tests
+    Ci,
+    /// Check headers, names, layers, seams and links
+    Tidy,
+    /// Kill hedgerow and crash PostgreSQL under load; check every answer
+    ///
+    /// [--seconds 120] [--kills 20] [--restarts 2] [--scale 20] [--answers-min 1000] [--seed N]
+    Soak(PassedOn),
+    /// Compare the 22 TPC-H answers and sizes with PostgreSQL's
+    ///
+    /// [--scale 1]
+    Tpch(PassedOn),
+}
+
+/// Arguments handed on to the program that does the work.
+#[derive(Debug, clap::Args)]
+struct PassedOn {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Test => test_run::run(),
+        Task::Ci => ci::run(),
+        Task::Tidy => tidy::run(),
+        Task::Soak(PassedOn { arguments }) => run_in_testbed("soak", &arguments),
+        Task::Tpch(PassedOn { arguments }) => run_in_testbed("tpch", &arguments),
+    }
+}
+
+/// Builds the binary under test, then runs a program of the `testbed` crate on it.
+fn run_in_testbed(program: &str, arguments: &[String]) -> Result<()> {
+    prerequisites::install()?;
+    cargo(&["build", "--release", "-p", "hedgerow"])?;
+    let own = ["run", "--release", "-p", "testbed", "--bin", program, "--"];
+    let arguments: Vec<&str> = own
+        .into_iter()
+        .chain(arguments.iter().map(String::as_str))
+        .collect();
+    cargo(&arguments)
+}

@@ -1,0 +1,102 @@
+//! All tests: the light crates with debug assertions, the rest optimised, one total at the end.
+//!
+//! DataFusion is as good as unusable without optimisation and takes long to build twice, so
+//! whatever links it is tested in the release profile, together with the tests that start the
+//! real binary.
+
+use anyhow::{Result, ensure};
+
+use crate::prerequisites;
+use crate::step::{cargo, cargo_command, observe};
+
+/// Tested with debug assertions.
+pub const LIGHT: [&str; 8] = [
+    "types",
+    "env",
+    "page",
+    "lsm",
+    "sim",
+    "replication",
+    "testbed",
+    "xtask",
+];
+
+/// Tested in the release profile.
+pub const HEAVY: [&str; 3] = ["sql", "hedgerow", "bench"];
+
+/// Results of test binaries, added up.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Total {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    skipped: Vec<String>,
+}
+
+/// Installs what is missing, runs everything, prints the total. Fails after the last test when
+/// any of them failed.
+pub fn run() -> Result<()> {
+    prerequisites::install()?;
+    let mut total = Total::default();
+    let light = test(&[], &LIGHT, &mut total)?;
+    // The integration tests start the binary that users get.
+    cargo(&["build", "--release", "-p", "hedgerow"])?;
+    let heavy = test(&["--release"], &HEAVY, &mut total)?;
+    println!(
+        "\ntotal: {} passed, {} failed, {} ignored",
+        total.passed, total.failed, total.ignored
+    );
+    for reason in &total.skipped {
+        println!("{reason}");
+    }
+    ensure!(light && heavy && total.failed == 0, "tests failed");
+    ensure!(total.passed > 0, "no test ran");
+    Ok(())
+}
+
+/// Whether cargo was content.
+fn test(profile: &[&str], packages: &[&str], total: &mut Total) -> Result<bool> {
+    let mut command = cargo_command(&["test", "--no-fail-fast"]);
+    command
+        .args(profile)
+        .args(packages.iter().flat_map(|package| ["-p", package]));
+    observe(&mut command, |line| total.take(line))
+}
+
+impl Total {
+    /// Adds what a line of a test binary's output tells.
+    fn take(&mut self, line: &str) {
+        if line.starts_with("skipped: ") {
+            self.skipped.push(line.to_owned());
+        }
+        let Some(counts) = line.strip_prefix("test result: ") else {
+            return;
+        };
+        for count in counts.split(['.', ';']) {
+            let mut words = count.split_whitespace();
+            let figure = words.next().and_then(|word| word.parse::<u64>().ok());
+            match (figure, words.next()) {
+                (Some(figure), Some("passed")) => self.passed += figure,
+                (Some(figure), Some("failed")) => self.failed += figure,
+                (Some(figure), Some("ignored")) => self.ignored += figure,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_add_up_over_test_binaries() {
+        let mut total = Total::default();
+        total.take("test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
+        total.take("test names::that_passed ... ok");
+        total.take("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured");
+        total.take("skipped: a_full_disk: mounting needs root");
+        assert_eq!((total.passed, total.failed, total.ignored), (7, 3, 1));
+        assert_eq!(total.skipped.len(), 1);
+    }
+}
