@@ -1,0 +1,20 @@
+//! The binary against a real PostgreSQL: what users do, and what goes wrong for them.
+//!
+//! One test binary, one module a subject. Every test has servers of its own.
+
+mod bad_page;
+mod clients;
+mod copy;
+mod cut_link;
+mod demo;
+mod disk_full;
+mod keys;
+mod refusals;
+mod replica;
+mod soak;
+mod stopped_tables;
+mod toast;
+mod tpch;
+mod transactions;
+mod truncate;
+mod types;
