@@ -57,7 +57,7 @@ pub trait Disk: Send + Sync {
     /// The files directly in a directory, in no order.
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Creates a directory and its parents where missing.
+    /// Creates a directory and its parents where missing; durable when it returns.
     fn create_directories(&self, directory: &Path) -> io::Result<()>;
 
     /// Makes creates, renames and removes in a directory durable.

@@ -49,7 +49,11 @@ impl DirectoryLock for RealDirectoryLock {}
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(FILE_MODE)
+            .open(path)?;
         Ok(Box::new(RealWritableFile(file)))
     }
 
@@ -85,7 +89,21 @@ impl Disk for RealDisk {
     }
 
     fn create_directories(&self, directory: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(directory)
+        if directory.as_os_str().is_empty() || directory.is_dir() {
+            return Ok(());
+        }
+        let parent = directory.parent().unwrap_or(Path::new(""));
+        self.create_directories(parent)?;
+        match std::fs::create_dir(directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let parent = if parent.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            parent
+        };
+        self.sync_directory(parent)
     }
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {

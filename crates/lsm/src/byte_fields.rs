@@ -83,7 +83,8 @@ impl<'a> FieldReader<'a> {
         Ok(head)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+    /// Bytes of a fixed number.
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let (head, rest) = self
             .rest
             .split_first_chunk()

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use types::key::SortKey;
 use types::{CommitPosition, TableId};
 
+use crate::byte_fields::{FieldReader, Malformed, put_key, put_u32, put_u64};
+
 /// Identifies a segment file within one data directory. Never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u64);
@@ -62,4 +64,42 @@ pub struct SegmentInfo {
     /// The footer's checksum. It covers the page index's checksum, which covers every page's:
     /// a file from elsewhere with the same name is found out.
     pub checksum: u32,
+}
+
+impl SegmentInfo {
+    /// Nine fixed fields and two keys of at least five bytes; the table is the caller's.
+    pub(crate) const BYTES_MIN: usize = 8 + 8 + 4 + 8 + 8 + 8 + 8 + 8 + 4 + 5 + 5;
+
+    /// Appends everything but the table, which the manifest has in front of its segments.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        put_u64(out, self.id.0);
+        put_u64(out, self.bytes);
+        put_u32(out, self.pages);
+        put_u64(out, self.versions);
+        put_u64(out, self.tombstones);
+        put_u64(out, self.patches);
+        put_u64(out, self.position_min.0);
+        put_u64(out, self.position_max.0);
+        put_u32(out, self.checksum);
+        put_key(out, &self.key_min);
+        put_key(out, &self.key_max);
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    pub(crate) fn decode(fields: &mut FieldReader<'_>, table: TableId) -> Result<Self, Malformed> {
+        Ok(Self {
+            id: SegmentId(fields.u64()?),
+            table,
+            bytes: fields.u64()?,
+            pages: fields.u32()?,
+            versions: fields.u64()?,
+            tombstones: fields.u64()?,
+            patches: fields.u64()?,
+            position_min: CommitPosition(fields.u64()?),
+            position_max: CommitPosition(fields.u64()?),
+            checksum: fields.u32()?,
+            key_min: fields.key()?,
+            key_max: fields.key()?,
+        })
+    }
 }

@@ -1,0 +1,86 @@
+//! A file that is appended to, whole records at a time.
+//!
+//! After an append that failed part way the file is cut back to its last whole record before
+//! anything else is written, so a record is never behind a torn one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use env::{Disk, WritableFile};
+
+use crate::disk_error::{io_failed, sync_failed};
+use crate::error::StoreError;
+
+/// The file and how much of it holds whole records.
+pub(super) struct AppendFile {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    /// `None` after a failed append, until the file has been cut.
+    file: Option<Box<dyn WritableFile>>,
+    length: u64,
+}
+
+impl AppendFile {
+    /// Creates the file, in place of a leftover of the same name.
+    pub(super) fn create(disk: &Arc<dyn Disk>, path: PathBuf) -> Result<Self, StoreError> {
+        // Usually there is none; if it cannot be removed, the create below says so.
+        let _ = disk.remove(&path);
+        let file = disk
+            .create(&path)
+            .map_err(|error| io_failed("create", &path, &error))?;
+        Ok(Self {
+            disk: Arc::clone(disk),
+            path,
+            file: Some(file),
+            length: 0,
+        })
+    }
+
+    /// An existing file; it will be cut to `length` bytes before the first append or sync.
+    pub(super) fn existing(disk: &Arc<dyn Disk>, path: PathBuf, length: u64) -> Self {
+        Self {
+            disk: Arc::clone(disk),
+            path,
+            file: None,
+            length,
+        }
+    }
+
+    /// Appends one whole record, or leaves the file as it was.
+    pub(super) fn append(&mut self, record: &[u8]) -> Result<(), StoreError> {
+        let file = self.open()?;
+        if let Err(error) = file.append(record) {
+            self.file = None;
+            return Err(io_failed("write", &self.path, &error));
+        }
+        self.length += record.len() as u64;
+        Ok(())
+    }
+
+    /// Makes everything appended durable. After an error the file must not be used any more.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        let synced = self.open()?.sync();
+        synced.map_err(|error| sync_failed(&self.path, &error))
+    }
+
+    /// Bytes of whole records.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The file's path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn open(&mut self) -> Result<&mut Box<dyn WritableFile>, StoreError> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self
+                .disk
+                .open_append(&self.path, self.length)
+                .map_err(|error| io_failed("cut", &self.path, &error))?,
+        };
+        Ok(self.file.insert(file))
+    }
+}
