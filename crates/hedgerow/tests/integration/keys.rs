@@ -84,11 +84,15 @@ fn a_table_without_a_key_grows_equal_rows_included() -> Result<()> {
         "create table history (at timestamp, delta int, note text);
          insert into history select null, i % 10, 'copied' from generate_series(1, 1000) i;",
     )?;
-    replica.at_source("insert into history select now(), i % 10, 'same' from generate_series(1, 500) i")?;
-    let counts = "select note, delta, count(*) from history group by note, delta order by note, delta";
+    replica.at_source(
+        "insert into history select now(), i % 10, 'same' from generate_series(1, 500) i",
+    )?;
+    let counts =
+        "select note, delta, count(*) from history group by note, delta order by note, delta";
     replica.ensure_same(counts)?;
     replica.kill_and_restart()?;
-    replica.at_source("insert into history select null, 0, 'later' from generate_series(1, 5) i")?;
+    replica
+        .at_source("insert into history select null, 0, 'later' from generate_series(1, 5) i")?;
     replica.ensure_same(counts)?;
     replica.hedgerow.verify()?;
     Ok(())

@@ -28,7 +28,12 @@ impl Replica {
         let url = postgres.url(DATABASE);
         let options = HedgerowOptions::new(url, &folder.path().join("data"))?;
         let hedgerow = Hedgerow::start_ready(options)?;
-        Ok(Self { hedgerow, postgres, folder, barrier: 0 })
+        Ok(Self {
+            hedgerow,
+            postgres,
+            folder,
+            barrier: 0,
+        })
     }
 
     /// Runs statements at the source.
@@ -44,7 +49,10 @@ impl Replica {
         wait_for("the replica to catch up", || {
             let mut client = self.hedgerow.connect()?;
             let seen = single_value(&mut client, "select value from testbed_barrier")?;
-            ensure!(seen == value, "the barrier is at {seen}, not yet at {value}");
+            ensure!(
+                seen == value,
+                "the barrier is at {seen}, not yet at {value}"
+            );
             Ok(Some(()))
         })
     }
@@ -54,7 +62,9 @@ impl Replica {
         self.catch_up()?;
         let expected = Answer::ask(&mut self.postgres.connect(DATABASE)?, query)?;
         let answer = Answer::ask(&mut self.connect()?, query)?;
-        answer.ensure_equal(&expected).map_err(|error| error.context(query.to_owned()))
+        answer
+            .ensure_equal(&expected)
+            .map_err(|error| error.context(query.to_owned()))
     }
 
     /// A connection to the replica.
@@ -103,5 +113,8 @@ pub fn refusal(client: &mut Client, query: &str) -> Result<(String, String)> {
         anyhow::bail!("{query} failed without an answer: {error}");
     };
     let texts = [Some(error.message()), error.detail(), error.hint()];
-    Ok((error.code().code().to_owned(), texts.into_iter().flatten().collect::<Vec<_>>().join("\n")))
+    Ok((
+        error.code().code().to_owned(),
+        texts.into_iter().flatten().collect::<Vec<_>>().join("\n"),
+    ))
 }

@@ -44,8 +44,11 @@ fn an_unchanged_large_value_moves_with_its_key() -> Result<()> {
 
 #[test]
 fn an_unchanged_large_value_comes_from_the_old_row_under_full_identity() -> Result<()> {
-    let mut replica = Replica::of(&format!("{TABLE} alter table toasted replica identity full;"))?;
-    replica.at_source("update toasted set n = 1; update toasted set id = id + 100 where id <= 3")?;
+    let mut replica = Replica::of(&format!(
+        "{TABLE} alter table toasted replica identity full;"
+    ))?;
+    replica
+        .at_source("update toasted set n = 1; update toasted set id = id + 100 where id <= 3")?;
     replica.at_source("delete from toasted where id = 7")?;
     replica.ensure_same(ALL)?;
     replica.hedgerow.verify()?;

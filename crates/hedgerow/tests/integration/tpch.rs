@@ -20,7 +20,9 @@ fn all_queries_have_the_answers_of_postgresql() -> Result<()> {
     for number in queries::NUMBERS {
         let query = queries::text(number)?;
         let expected = Answer::ask(&mut source, &query)?;
-        let answer = hedgerow.connect().and_then(|mut client| Answer::ask(&mut client, &query));
+        let answer = hedgerow
+            .connect()
+            .and_then(|mut client| Answer::ask(&mut client, &query));
         if let Err(error) = answer.and_then(|answer| answer.ensure_same(&expected, number)) {
             failures.push(format!("query {number}: {error:#}"));
         }

@@ -75,11 +75,16 @@ fn a_transaction_larger_than_the_source_keeps_in_memory_is_one_step() -> Result<
     let mut seen = "0".to_owned();
     while !writing.is_finished() {
         let count = single_value(&mut reader, rows)?;
-        assert!(count == "0" || count == "120000", "{count} rows of an unfinished transaction");
+        assert!(
+            count == "0" || count == "120000",
+            "{count} rows of an unfinished transaction"
+        );
         seen = count;
     }
     assert!(seen == "0" || seen == "120000");
-    writing.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
+    writing
+        .join()
+        .map_err(|_| anyhow::anyhow!("the writer panicked"))??;
     replica.ensure_same("select count(*), min(id), max(id), sum(id), sum(length(t)) from large")?;
     replica.hedgerow.verify()?;
     Ok(())

@@ -1,0 +1,114 @@
+//! What the stream cannot carry stops one table with a reason; the others go on.
+
+use anyhow::Result;
+use testbed::bank::single_value;
+use testbed::patience::wait_for;
+
+use crate::replica::Replica;
+
+/// SQLSTATE of a read of a stopped table.
+const STOPPED: &str = "55000";
+
+/// Waits until reading `table` is refused, and gives the texts of the error.
+fn stop_of(replica: &mut Replica, table: &str) -> Result<String> {
+    replica.catch_up()?;
+    let (code, texts) = replica.refusal(&format!("select * from {table}"))?;
+    assert_eq!(code, STOPPED, "{texts}");
+    assert!(texts.contains(table), "{texts}");
+    Ok(texts)
+}
+
+/// The state that schema `hedgerow` tells of a table.
+fn state_of(replica: &Replica, table: &str) -> Result<String> {
+    let query = format!("select state from hedgerow.tables where name = '{table}'");
+    single_value(&mut replica.connect()?, &query)
+}
+
+#[test]
+fn a_schema_change_stops_only_its_table() -> Result<()> {
+    let mut replica = Replica::of(
+        "create table changed (id int primary key, t text);
+         create table other (id int primary key, t text);
+         insert into changed select i, 'x' from generate_series(1, 100) i;
+         insert into other select i, 'x' from generate_series(1, 100) i;",
+    )?;
+    replica.at_source("alter table changed add column n int default 7")?;
+    replica.at_source(
+        "insert into changed values (101, 'y', 8); insert into other values (101, 'y')",
+    )?;
+    let reason = stop_of(&mut replica, "changed")?;
+    assert!(reason.contains("column"), "{reason}");
+    replica.ensure_same("select * from other order by id")?;
+    assert!(state_of(&replica, "changed")?.contains("stopped"));
+    // The state outlives a crash, and the others go on again.
+    replica.kill_and_restart()?;
+    replica.at_source("update changed set n = 9; update other set t = 'z' where id < 50")?;
+    stop_of(&mut replica, "changed")?;
+    replica.ensure_same("select * from other order by id")
+}
+
+#[test]
+fn every_kind_of_schema_change_is_seen() -> Result<()> {
+    let changes = [
+        ("dropped", "alter table dropped drop column t"),
+        ("renamed", "alter table renamed rename column t to u"),
+        (
+            "retyped",
+            "alter table retyped alter column t type varchar(20)",
+        ),
+    ];
+    let tables = changes.map(|(table, _)| {
+        format!("create table {table} (id int primary key, t text, n int); insert into {table} values (1, 'a', 1);")
+    });
+    let mut replica = Replica::of(&tables.concat())?;
+    for (table, change) in changes {
+        replica.at_source(&format!("{change}; update {table} set n = 2"))?;
+        stop_of(&mut replica, table)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_value_that_its_column_cannot_hold_stops_the_table_instead_of_turning_null() -> Result<()> {
+    let mut replica = Replica::of(
+        "create table exact (id int primary key, n numeric(10, 2));
+         create table other (id int primary key, n numeric(10, 2));
+         insert into exact values (1, 1.5); insert into other values (1, 1.5);",
+    )?;
+    replica.at_source("insert into exact values (2, 'NaN'); insert into other values (2, 2.5)")?;
+    let reason = stop_of(&mut replica, "exact")?;
+    assert!(reason.contains("NaN"), "{reason}");
+    replica.ensure_same("select * from other order by id")
+}
+
+#[test]
+fn an_update_of_a_table_without_a_key_stops_it() -> Result<()> {
+    let mut replica = Replica::of(
+        "create table keyless (t text); alter table keyless replica identity full;
+         create table other (id int primary key);
+         insert into keyless values ('a'), ('b');",
+    )?;
+    replica.ensure_same("select t from keyless order by t")?;
+    replica.at_source("update keyless set t = 'c' where t = 'a'; insert into other values (1)")?;
+    stop_of(&mut replica, "keyless")?;
+    replica.ensure_same("select * from other")
+}
+
+#[test]
+fn a_table_made_later_does_not_disturb_the_others() -> Result<()> {
+    let mut replica = Replica::of("create table first (id int primary key)")?;
+    replica.at_source(
+        "create table second (id int primary key, t text);
+         insert into second values (1, 'a');
+         insert into first values (1);",
+    )?;
+    replica.ensure_same("select * from first")?;
+    // Either it is followed, or it is not there; it is never half there.
+    wait_for("a clear answer about the new table", || {
+        match single_value(&mut replica.connect()?, "select t from second") {
+            Ok(text) => assert_eq!(text, "a"),
+            Err(error) => assert!(format!("{error:#}").contains("second"), "{error:#}"),
+        }
+        Ok(Some(()))
+    })
+}
