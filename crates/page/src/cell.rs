@@ -1,0 +1,63 @@
+//! Cells of fixed width as 64-bit words, the form that the integer codecs work on.
+//!
+//! Integers are sign-extended, floats are their bits. Going back cuts the word to the cell, so
+//! every codec may compute with wrapping words.
+
+/// A fixed-width cell that a word can stand for.
+pub(crate) trait Cell: Copy + Default {
+    /// Bytes of the cell in plain form, at most 8.
+    const PLAIN_BYTES: usize;
+
+    fn from_word(word: u64) -> Self;
+
+    fn to_word(self) -> u64;
+}
+
+macro_rules! integer_cell {
+    ($($integer:ty => $plain_bytes:expr),*) => {
+        $(impl Cell for $integer {
+            const PLAIN_BYTES: usize = $plain_bytes;
+
+            #[inline]
+            fn from_word(word: u64) -> Self {
+                word as i64 as Self
+            }
+
+            #[inline]
+            fn to_word(self) -> u64 {
+                self as u64
+            }
+        })*
+    };
+}
+
+// Of i128 only cells that fit 64 bits get here, see `wide`.
+integer_cell!(u8 => 1, i16 => 2, i32 => 4, i64 => 8, u64 => 8, i128 => 8);
+
+impl Cell for f32 {
+    const PLAIN_BYTES: usize = 4;
+
+    #[inline]
+    fn from_word(word: u64) -> Self {
+        Self::from_bits(word as u32)
+    }
+
+    #[inline]
+    fn to_word(self) -> u64 {
+        u64::from(self.to_bits())
+    }
+}
+
+impl Cell for f64 {
+    const PLAIN_BYTES: usize = 8;
+
+    #[inline]
+    fn from_word(word: u64) -> Self {
+        Self::from_bits(word)
+    }
+
+    #[inline]
+    fn to_word(self) -> u64 {
+        self.to_bits()
+    }
+}

@@ -1,0 +1,197 @@
+//! Which cells of a column are NULL.
+//!
+//! The form that takes the fewest bytes stands in front of the column's segment; its number is
+//! in the directory:
+//!
+//! ```text
+//! 0  no cell is NULL     nothing
+//! 1  bitmap              ⌈rows / 8⌉ bytes, bit = 1: not NULL (least significant first)
+//! 2  NULL slots          count (u16) · count × slot (u16), ascending
+//! 3  slots not NULL      count (u16) · count × slot (u16), ascending
+//! ```
+//!
+//! A column of which all cells are NULL has no segment at all (codec 0). Codecs store something
+//! cheap for a NULL cell; readers ignore it.
+
+use arrow_array::Array;
+use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer, bit_util};
+
+use crate::cursor::Cursor;
+use crate::error::PageError;
+
+const SLOT_BYTES: usize = size_of::<u16>();
+
+/// How NULLs are stored. The numbers are on disk: never change them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum NullForm {
+    None = 0,
+    Bitmap = 1,
+    NullSlots = 2,
+    ValidSlots = 3,
+}
+
+impl NullForm {
+    /// The form of a number of two bits.
+    pub(crate) fn from_two_bits(number: u8) -> Self {
+        match number & 0b11 {
+            0 => Self::None,
+            1 => Self::Bitmap,
+            2 => Self::NullSlots,
+            _ => Self::ValidSlots,
+        }
+    }
+}
+
+/// The NULLs of some rows of an array; `None` where there are none.
+pub(crate) fn of_rows(array: &dyn Array, start: usize, rows: usize) -> Option<NullBuffer> {
+    let nulls = array.nulls()?.slice(start, rows);
+    (nulls.null_count() > 0).then_some(nulls)
+}
+
+/// Appends the cheapest form.
+pub(crate) fn encode(nulls: Option<&NullBuffer>, segment: &mut Vec<u8>) -> NullForm {
+    let Some(nulls) = nulls else {
+        return NullForm::None;
+    };
+    let (rows, null_count) = (nulls.len(), nulls.null_count());
+    let listed = null_count.min(rows - null_count);
+    if SLOT_BYTES * (1 + listed) >= rows.div_ceil(8) {
+        append_bitmap(nulls, segment);
+        NullForm::Bitmap
+    } else if listed == null_count {
+        append_slots(&!nulls.inner(), listed, segment);
+        NullForm::NullSlots
+    } else {
+        append_slots(nulls.inner(), listed, segment);
+        NullForm::ValidSlots
+    }
+}
+
+fn append_bitmap(nulls: &NullBuffer, segment: &mut Vec<u8>) {
+    let bitmap = nulls.inner().sliced();
+    let bytes = nulls.len().div_ceil(8);
+    segment.extend_from_slice(&bitmap.as_slice()[..bytes]);
+    let used = nulls.len() % 8;
+    if used > 0
+        && let Some(last) = segment.last_mut()
+    {
+        *last &= (1 << used) - 1;
+    }
+}
+
+fn append_slots(set: &BooleanBuffer, count: usize, segment: &mut Vec<u8>) {
+    segment.extend_from_slice(&(count as u16).to_le_bytes());
+    for slot in set.set_indices() {
+        segment.extend_from_slice(&(slot as u16).to_le_bytes());
+    }
+}
+
+/// Reads a form back.
+pub(crate) fn decode(
+    form: NullForm,
+    cursor: &mut Cursor<'_>,
+    rows: usize,
+) -> Result<Option<NullBuffer>, PageError> {
+    let valid = match form {
+        NullForm::None => return Ok(None),
+        NullForm::Bitmap => {
+            let bytes = cursor.take(rows.div_ceil(8))?;
+            BooleanBuffer::new(bytes.into(), 0, rows)
+        }
+        NullForm::NullSlots => !&read_slots(cursor, rows)?,
+        NullForm::ValidSlots => read_slots(cursor, rows)?,
+    };
+    Ok(Some(NullBuffer::new(valid)))
+}
+
+/// A bitmap with the listed slots set.
+fn read_slots(cursor: &mut Cursor<'_>, rows: usize) -> Result<BooleanBuffer, PageError> {
+    let count = usize::from(u16::from_le_bytes(cursor.array()?));
+    let slots: &[[u8; SLOT_BYTES]] = cursor.take(count * SLOT_BYTES)?.as_chunks().0;
+    let mut bitmap = MutableBuffer::from_len_zeroed(rows.div_ceil(8));
+    for slot in slots {
+        let slot = usize::from(u16::from_le_bytes(*slot));
+        if slot >= rows {
+            return Err(PageError::Malformed("a NULL slot lies behind the last row"));
+        }
+        bit_util::set_bit(&mut bitmap, slot);
+    }
+    Ok(BooleanBuffer::new(bitmap.into(), 0, rows))
+}
+
+/// The NULLs of the given slots.
+pub(crate) fn gather(nulls: Option<NullBuffer>, slots: &[u32]) -> Option<NullBuffer> {
+    let nulls = nulls?;
+    let valid = |index: usize| nulls.is_valid(slots[index] as usize);
+    Some(NullBuffer::new(BooleanBuffer::collect_bool(
+        slots.len(),
+        valid,
+    )))
+}
+
+/// Puts the cell before into every NULL one (in front, the first that is not NULL), so that
+/// whatever codec follows sees no values that nobody will read.
+pub(crate) fn fill<T: Copy>(cells: &mut [T], nulls: &NullBuffer) {
+    debug_assert_eq!(cells.len(), nulls.len(), "one bit a cell");
+    let Some(first) = nulls.valid_indices().next() else {
+        return;
+    };
+    let mut last = cells[first];
+    for (cell, valid) in cells.iter_mut().zip(nulls.iter()) {
+        if valid {
+            last = *cell;
+        } else {
+            *cell = last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(valid: Vec<bool>, expected: NullForm) {
+        let rows = valid.len();
+        let nulls = NullBuffer::from(valid);
+        let mut segment = Vec::new();
+        let form = encode(Some(&nulls), &mut segment);
+        assert_eq!(form, expected);
+        let mut cursor = Cursor::new(&segment);
+        let decoded = decode(form, &mut cursor, rows).expect("intact");
+        assert_eq!(decoded, Some(nulls));
+        assert!(cursor.take_rest().is_empty());
+    }
+
+    #[test]
+    fn the_smallest_form_is_chosen_and_round_trips() {
+        check((0..1000).map(|i| i % 3 == 0).collect(), NullForm::Bitmap);
+        check(
+            (0..1000).map(|i| i % 300 == 5).collect(),
+            NullForm::ValidSlots,
+        );
+        check(
+            (0..1000).map(|i| i % 300 != 5).collect(),
+            NullForm::NullSlots,
+        );
+        check(vec![true, false, true], NullForm::Bitmap);
+    }
+
+    #[test]
+    fn slots_out_of_range_are_errors() {
+        let segment = [1, 0, 9, 0];
+        assert!(decode(NullForm::NullSlots, &mut Cursor::new(&segment), 9).is_err());
+        assert!(decode(NullForm::NullSlots, &mut Cursor::new(&segment), 10).is_ok());
+        assert!(decode(NullForm::NullSlots, &mut Cursor::new(&segment[..3]), 10).is_err());
+    }
+
+    #[test]
+    fn null_cells_take_the_value_before() {
+        let mut cells = [9, 1, 9, 9, 2, 9];
+        fill(
+            &mut cells,
+            &NullBuffer::from(vec![false, true, false, false, true, false]),
+        );
+        assert_eq!(cells, [1, 1, 1, 1, 2, 2]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Whatever the bytes are, reading ends with an array or an error.
+
+use arrow_array::ArrayRef;
+use proptest::prelude::*;
+use types::ColumnType;
+
+use super::{IDENTITY, Nulls, Recipe, Shape, any_recipe, mix, one_page, open};
+use crate::header::reseal;
+use crate::{Page, PageError, PageIdentity};
+
+/// A small page with most codecs in it.
+fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
+    use Shape::{Ascending, Constant, Noise, Outliers, Runs, Small};
+    let mut recipes = Vec::new();
+    for (index, column_type) in super::TYPES.into_iter().enumerate() {
+        let shape = [Constant, Small, Ascending, Runs, Outliers, Noise][index % 6];
+        let nulls = [Nulls::None, Nulls::Rare, Nulls::Half][index % 3];
+        recipes.push(Recipe {
+            column_type,
+            shape,
+            nulls,
+            seed: index as u64,
+        });
+    }
+    for shape in [Constant, Small, Ascending, Runs, Outliers, Noise] {
+        for column_type in [ColumnType::Int64, ColumnType::Text] {
+            recipes.push(Recipe {
+                column_type,
+                shape,
+                nulls: Nulls::Rare,
+                seed: 1,
+            });
+        }
+    }
+    let types: Vec<ColumnType> = recipes.iter().map(|r| r.column_type).collect();
+    let columns: Vec<ArrayRef> = recipes.iter().map(|r| r.array(400)).collect();
+    (one_page(&types, &columns, 100_000).0, types)
+}
+
+/// Reads everything; only the absence of a panic counts.
+fn read_all(page: &Page, columns: usize) {
+    let every_third: Vec<u32> = (0..page.rows() as u32).step_by(3).collect();
+    for column in 0..columns {
+        let _ = page.decode(column);
+        let _ = page.decode_slots(column, &every_third);
+        let _ = page.constant(column);
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_found() {
+    let (mut bytes, types) = mixed_page();
+    for at in 0..bytes.len() {
+        let bit = 1 << (mix(at as u64) % 8);
+        bytes[at] ^= bit;
+        assert!(
+            matches!(open(&bytes, &types), Err(PageError::Checksum { .. })),
+            "byte {at}"
+        );
+        bytes[at] ^= bit;
+    }
+    assert!(open(&bytes, &types).is_ok());
+}
+
+#[test]
+fn a_page_at_another_place_is_found() {
+    let (bytes, types) = mixed_page();
+    let elsewhere = [
+        PageIdentity {
+            offset: IDENTITY.offset + 4096,
+            ..IDENTITY
+        },
+        PageIdentity {
+            file: IDENTITY.file + 1,
+            ..IDENTITY
+        },
+    ];
+    for identity in elsewhere {
+        let opened = Page::open(bytes.as_slice().into(), &types, identity);
+        assert!(matches!(opened, Err(PageError::Checksum { .. })));
+    }
+}
+
+#[test]
+fn a_torn_page_is_found() {
+    let (bytes, types) = mixed_page();
+    for len in 0..bytes.len() {
+        assert!(open(&bytes[..len], &types).is_err(), "{len} bytes");
+    }
+}
+
+#[test]
+fn a_newer_version_is_not_taken_for_damage() {
+    let (mut bytes, types) = mixed_page();
+    bytes[8] = 2;
+    reseal(&mut bytes, IDENTITY);
+    let error = open(&bytes, &types).expect_err("version 2");
+    assert_eq!(
+        error,
+        PageError::VersionTooNew {
+            found: 2,
+            supported: 1
+        }
+    );
+}
+
+#[test]
+fn the_schema_must_match() {
+    let (bytes, mut types) = mixed_page();
+    types.pop();
+    assert!(matches!(open(&bytes, &types), Err(PageError::Malformed(_))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Damage that a checksum cannot find, because it is right.
+    #[test]
+    fn resealed_damage_never_panics(
+        recipes in proptest::collection::vec(any_recipe(), 1..4),
+        rows in 1_usize..600,
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..12),
+    ) {
+        let types: Vec<ColumnType> = recipes.iter().map(|r| r.column_type).collect();
+        let columns: Vec<ArrayRef> = recipes.iter().map(|r| r.array(rows)).collect();
+        let (mut bytes, _) = one_page(&types, &columns, 8192);
+        for (at, byte) in damage {
+            let at = at.index(bytes.len() - 8) + 8;
+            bytes[at] = byte;
+        }
+        reseal(&mut bytes, IDENTITY);
+        if let Ok(page) = open(&bytes, &types) {
+            read_all(&page, types.len());
+        }
+    }
+
+    /// Any bytes behind a directory that makes sense.
+    #[test]
+    fn noise_in_segments_never_panics(
+        types in proptest::collection::vec(proptest::sample::select(&super::TYPES[..]), 1..4),
+        encodings in proptest::collection::vec(any::<u8>(), 4),
+        rows in 1_u16..500,
+        noise in proptest::collection::vec(any::<u8>(), 40..400),
+    ) {
+        let directory_bytes = types.len() * 3;
+        let size = 20 + directory_bytes + noise.len();
+        let mut bytes = vec![0; 4];
+        bytes.extend_from_slice(b"HrPg");
+        bytes.extend_from_slice(&1_u16.to_le_bytes());
+        bytes.extend_from_slice(&(types.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&(size as u32).to_le_bytes());
+        bytes.extend_from_slice(&rows.to_le_bytes());
+        bytes.extend_from_slice(&[2, 0]);
+        for (column, encoding) in (1..=types.len()).zip(&encodings) {
+            let end = 20 + directory_bytes + noise.len() * column / (types.len() + 1);
+            bytes.push(*encoding);
+            bytes.extend_from_slice(&(end as u16).to_le_bytes());
+        }
+        bytes.extend_from_slice(&noise);
+        reseal(&mut bytes, IDENTITY);
+        let page = open(&bytes, &types).expect("the frame is right");
+        read_all(&page, types.len());
+    }
+}

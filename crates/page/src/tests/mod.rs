@@ -1,0 +1,235 @@
+//! Tests of whole pages, on columns of every type in the shapes that tables have.
+
+mod damage;
+mod round_trip;
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use proptest::prelude::*;
+use types::ColumnType;
+
+use crate::{Page, PageEncoder, PageError, PageIdentity};
+
+const IDENTITY: PageIdentity = PageIdentity {
+    file: 7,
+    offset: 1 << 33,
+};
+
+const DECIMAL: ColumnType = ColumnType::Decimal {
+    precision: 38,
+    scale: 4,
+};
+
+const TYPES: [ColumnType; 14] = [
+    ColumnType::Bool,
+    ColumnType::Int16,
+    ColumnType::Int32,
+    ColumnType::Int64,
+    ColumnType::UInt64,
+    ColumnType::Float32,
+    ColumnType::Float64,
+    DECIMAL,
+    ColumnType::Date,
+    ColumnType::Time,
+    ColumnType::Timestamp,
+    ColumnType::TimestampTz,
+    ColumnType::Text,
+    ColumnType::Bytes,
+];
+
+/// What the values of a column look like from row to row.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Constant,
+    Small,
+    Ascending,
+    Runs,
+    Outliers,
+    Noise,
+}
+
+/// Which cells are NULL.
+#[derive(Clone, Copy, Debug)]
+enum Nulls {
+    None,
+    Rare,
+    Half,
+    Mostly,
+    All,
+}
+
+/// A column to be made up.
+#[derive(Clone, Copy, Debug)]
+struct Recipe {
+    column_type: ColumnType,
+    shape: Shape,
+    nulls: Nulls,
+    seed: u64,
+}
+
+fn any_recipe() -> impl Strategy<Value = Recipe> {
+    use Shape::{Ascending, Constant, Noise, Outliers, Runs, Small};
+    let shapes = [Constant, Small, Ascending, Runs, Outliers, Noise];
+    let nulls = [
+        Nulls::None,
+        Nulls::None,
+        Nulls::Rare,
+        Nulls::Half,
+        Nulls::Mostly,
+        Nulls::All,
+    ];
+    let parts = (
+        proptest::sample::select(&TYPES[..]),
+        proptest::sample::select(shapes.to_vec()),
+        proptest::sample::select(nulls.to_vec()),
+        any::<u64>(),
+    );
+    parts.prop_map(|(column_type, shape, nulls, seed)| Recipe {
+        column_type,
+        shape,
+        nulls,
+        seed,
+    })
+}
+
+/// Mixes bits, so that consecutive numbers become noise.
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+impl Recipe {
+    fn number(&self, row: usize) -> u64 {
+        let noise = mix(self.seed ^ row as u64);
+        match self.shape {
+            Shape::Constant => self.seed,
+            Shape::Small => (self.seed % 1000) + noise % 13,
+            Shape::Ascending => self.seed % 100_000 + (row as u64) * 5 + noise % 4,
+            Shape::Runs => mix(self.seed ^ (row as u64 / 37)) % 5000,
+            Shape::Outliers if noise.is_multiple_of(50) => noise,
+            Shape::Outliers => noise % 100,
+            Shape::Noise => noise,
+        }
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        let noise = mix(!self.seed ^ row as u64);
+        match self.nulls {
+            Nulls::None => false,
+            Nulls::Rare => noise.is_multiple_of(200),
+            Nulls::Half => noise.is_multiple_of(2),
+            Nulls::Mostly => !noise.is_multiple_of(200),
+            Nulls::All => true,
+        }
+    }
+
+    fn text(&self, row: usize) -> String {
+        let number = self.number(row);
+        match self.shape {
+            Shape::Constant if number.is_multiple_of(3) => String::new(),
+            Shape::Outliers if number > 100 => "äöü long €".repeat(number as usize % 40),
+            Shape::Noise => format!("the number {number} and then {}", "z".repeat(row % 23)),
+            _ => format!("value {number}"),
+        }
+    }
+
+    fn cell<T>(&self, row: usize, cell: impl Fn(u64) -> T) -> Option<T> {
+        (!self.is_null(row)).then(|| cell(self.number(row)))
+    }
+
+    fn primitive<P: ArrowPrimitiveType>(
+        &self,
+        rows: usize,
+        cell: impl Fn(u64) -> P::Native + Copy,
+    ) -> ArrayRef {
+        let mut builder = PrimitiveBuilder::<P>::with_capacity(rows)
+            .with_data_type(self.column_type.arrow_type());
+        (0..rows).for_each(|row| builder.append_option(self.cell(row, cell)));
+        Arc::new(builder.finish())
+    }
+
+    fn decimal(&self, number: u64) -> i128 {
+        match self.seed % 3 {
+            0 => i128::from(number as i64),
+            1 => (1 << 90) + i128::from(number),
+            _ => i128::from(number as i64) * i128::from(mix(number) >> 3),
+        }
+    }
+
+    fn array(&self, rows: usize) -> ArrayRef {
+        match self.column_type {
+            ColumnType::Bool => {
+                let mut builder = BooleanBuilder::new();
+                (0..rows)
+                    .for_each(|row| builder.append_option(self.cell(row, |n| n.is_multiple_of(2))));
+                Arc::new(builder.finish())
+            }
+            ColumnType::Int16 => self.primitive::<Int16Type>(rows, |n| n as i16),
+            ColumnType::Int32 => self.primitive::<Int32Type>(rows, |n| n as i32),
+            ColumnType::Int64 => self.primitive::<Int64Type>(rows, |n| n as i64),
+            ColumnType::UInt64 => self.primitive::<UInt64Type>(rows, |n| n),
+            ColumnType::Float32 => self.primitive::<Float32Type>(rows, |n| n as f32 / 7.0),
+            ColumnType::Float64 => self.primitive::<Float64Type>(rows, f64::from_bits),
+            ColumnType::Decimal { .. } => {
+                self.primitive::<Decimal128Type>(rows, |n| self.decimal(n))
+            }
+            ColumnType::Date => self.primitive::<Date32Type>(rows, |n| n as i32),
+            ColumnType::Time => self.primitive::<Time64MicrosecondType>(rows, |n| n as i64),
+            ColumnType::Timestamp | ColumnType::TimestampTz => {
+                self.primitive::<TimestampMicrosecondType>(rows, |n| n as i64)
+            }
+            ColumnType::Text => {
+                let mut builder = StringBuilder::new();
+                (0..rows).for_each(|row| {
+                    builder.append_option((!self.is_null(row)).then(|| self.text(row)));
+                });
+                Arc::new(builder.finish())
+            }
+            ColumnType::Bytes => {
+                let mut builder = BinaryBuilder::new();
+                (0..rows).for_each(|row| {
+                    builder.append_option((!self.is_null(row)).then(|| self.text(row)));
+                });
+                Arc::new(builder.finish())
+            }
+        }
+    }
+}
+
+/// Arrays are equal cell by cell and bit by bit: floats too, NaNs included.
+fn assert_same(actual: &dyn Array, expected: &dyn Array) {
+    assert_eq!(actual.data_type(), expected.data_type());
+    match actual.data_type() {
+        arrow_schema::DataType::Float64 => {
+            use arrow_array::cast::AsArray;
+            let bits = |array: &dyn Array| -> Vec<Option<u64>> {
+                array
+                    .as_primitive::<Float64Type>()
+                    .iter()
+                    .map(|v| v.map(f64::to_bits))
+                    .collect()
+            };
+            assert_eq!(bits(actual), bits(expected));
+        }
+        _ => assert_eq!(actual.to_data(), expected.to_data()),
+    }
+}
+
+/// Encodes one page of the arrays' first rows.
+fn one_page(types: &[ColumnType], columns: &[ArrayRef], capacity: usize) -> (Vec<u8>, usize) {
+    let mut bytes = Vec::new();
+    let rows = PageEncoder::new(types, capacity).encode(columns, 0, IDENTITY, &mut bytes);
+    (bytes, rows)
+}
+
+fn open(bytes: &[u8], types: &[ColumnType]) -> Result<Page, PageError> {
+    Page::open(bytes.into(), types, IDENTITY)
+}

@@ -1,0 +1,170 @@
+//! Codecs for text and bytes.
+//!
+//! 1. All cells equal: constant.
+//! 2. Few distinct cells: a dictionary.
+//! 3. Long cells that share pieces: a symbol table (FSST).
+//! 4. Otherwise plain.
+//!
+//! What a NULL cell holds is never stored: it is empty, or whatever the cell before is.
+//!
+//! Does not: check UTF-8. The Arrow array does when it is built.
+
+mod constant;
+mod ends;
+mod plain;
+
+use arrow_buffer::NullBuffer;
+
+use crate::cursor::Cursor;
+use crate::error::PageError;
+use crate::limits::decoded_text_bytes_max;
+use crate::words::Sink;
+
+use constant::Constant;
+use plain::Plain;
+
+/// The codecs of text. The numbers are on disk: never change them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum TextCodec {
+    Plain = 16,
+    Constant = 17,
+}
+
+impl TextCodec {
+    pub(crate) fn from_u8(number: u8) -> Option<Self> {
+        [Self::Plain, Self::Constant]
+            .into_iter()
+            .find(|&codec| codec as u8 == number)
+    }
+}
+
+/// Cells to be encoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextRows<'a> {
+    /// Where cells begin and end, one more than rows.
+    pub(crate) offsets: &'a [i32],
+    /// The bytes that the offsets point into.
+    pub(crate) bytes: &'a [u8],
+    pub(crate) nulls: Option<&'a NullBuffer>,
+}
+
+impl<'a> TextRows<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// A cell; empty where it is NULL.
+    fn cell(&self, row: usize) -> &'a [u8] {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return &[];
+        }
+        &self.bytes[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    fn cells(self) -> impl Iterator<Item = &'a [u8]> {
+        (0..self.len()).map(move |row| self.cell(row))
+    }
+
+    fn cells_not_null(self) -> impl Iterator<Item = &'a [u8]> {
+        let valid = move |row: &usize| self.nulls.is_none_or(|nulls| nulls.is_valid(*row));
+        (0..self.len()).filter(valid).map(move |row| self.cell(row))
+    }
+}
+
+/// Encodes the cells, at least one of which is not NULL.
+pub(crate) fn encode(rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
+    if constant::pays(rows) {
+        constant::encode(rows, sink);
+        return TextCodec::Constant;
+    }
+    plain::encode(rows, sink);
+    TextCodec::Plain
+}
+
+/// Decoded cells, in the form of an Arrow array.
+#[derive(Debug)]
+pub(crate) struct TextCells {
+    /// Where cells begin and end: ascending from 0 to the number of bytes, one more than cells.
+    pub(crate) offsets: Vec<i32>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl TextCells {
+    fn with_capacity(rows: usize, bytes: usize) -> Self {
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        Self {
+            offsets,
+            bytes: Vec::with_capacity(bytes),
+        }
+    }
+
+    fn push(&mut self, cell: &[u8]) {
+        self.bytes.extend_from_slice(cell);
+        self.offsets.push(self.bytes.len() as i32);
+    }
+}
+
+/// Refuses text that no writer puts into a segment of that size.
+fn check_decoded_bytes(bytes: usize, segment_bytes: usize, rows: usize) -> Result<(), PageError> {
+    if bytes <= decoded_text_bytes_max(segment_bytes, rows) && i32::try_from(bytes).is_ok() {
+        Ok(())
+    } else {
+        Err(PageError::Malformed(
+            "a segment holds more text than its size allows",
+        ))
+    }
+}
+
+/// How a codec hands its cells out.
+trait TextDecoder<'a>: Sized {
+    /// Parses and checks the segment of `rows` cells. `section` is the exception section.
+    fn open(segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError>;
+
+    /// All cells.
+    fn decode(&self) -> Result<TextCells, PageError>;
+
+    /// The cells of `slots`, which ascend and are below the number of rows.
+    fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError>;
+}
+
+/// Text in a segment, parsed and ready to decode.
+pub(crate) enum Text<'a> {
+    Plain(Plain<'a>),
+    Constant(Constant<'a>),
+}
+
+/// Runs the same expression on whichever codec there is.
+macro_rules! each_codec {
+    ($text:expr, $codec:ident => $body:expr) => {
+        match $text {
+            Text::Plain($codec) => $body,
+            Text::Constant($codec) => $body,
+        }
+    };
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn open(
+        codec: TextCodec,
+        segment: Cursor<'a>,
+        rows: usize,
+        section: &'a [u8],
+    ) -> Result<Self, PageError> {
+        Ok(match codec {
+            TextCodec::Plain => Self::Plain(Plain::open(segment, rows, section)?),
+            TextCodec::Constant => Self::Constant(Constant::open(segment, rows, section)?),
+        })
+    }
+
+    /// All cells.
+    pub(crate) fn decode(&self) -> Result<TextCells, PageError> {
+        each_codec!(self, codec => codec.decode())
+    }
+
+    /// The cells of `slots`, which ascend and are below the number of rows.
+    pub(crate) fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        each_codec!(self, codec => codec.gather(slots))
+    }
+}

@@ -1,0 +1,168 @@
+//! PFOR-DELTA: words that climb in small, even steps, such as keys and ends.
+//!
+//! ```text
+//! first word (signed LEB128) · step (signed LEB128) · start width (u8) · climb width (u8)
+//! exceptions (see `exceptions`) · ⌈rows / 64⌉ × start width bits · rows × climb width bits
+//! ```
+//!
+//! The step is the smallest difference between neighbours. What a difference is above it is
+//! the *climb* of a word. In every block of 64 words the first has a *start*, the sum of all
+//! climbs up to and including it, and 0 in place of its climb. So
+//!
+//! ```text
+//! word i = first + i × step + start of its block + climbs of its block up to and including i
+//! ```
+//!
+//! wrapping, and a word costs at most one block of work, not all before it. Numbers without a
+//! gap have no climbs: they take a few bytes however many they are. Climbs that need more than
+//! their width are exceptions.
+
+use crate::bit_packing::{BLOCK, Block, Packed, Packer, pack};
+use crate::cell::Cell;
+use crate::cursor::{Cursor, put_signed};
+use crate::error::PageError;
+use crate::exceptions::{self, Exceptions};
+
+use super::pfor::find_exceptions;
+use super::{Profile, Sink, WordDecoder};
+
+/// The start of each block.
+pub(super) fn starts(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_ {
+    let first = words[0];
+    words
+        .iter()
+        .step_by(BLOCK)
+        .enumerate()
+        .map(move |(block, word)| {
+            let even = (step as u64).wrapping_mul((block * BLOCK) as u64);
+            word.wrapping_sub(first).wrapping_sub(even)
+        })
+}
+
+/// The climb of each word, 0 where a block begins.
+fn climbs(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_ {
+    let climb = move |row: usize| match row % BLOCK {
+        0 => 0,
+        _ => words[row]
+            .wrapping_sub(words[row - 1])
+            .wrapping_sub(step as u64),
+    };
+    (0..words.len()).map(climb)
+}
+
+pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
+    let width = profile.steps.width;
+    put_signed(sink.segment, words[0] as i64);
+    put_signed(sink.segment, profile.step);
+    sink.segment.push(profile.start_width as u8);
+    sink.segment.push(width as u8);
+    let exceptions = find_exceptions(climbs(words, profile.step), width);
+    exceptions::write(&exceptions, sink.segment, sink.section);
+    let starts: Vec<u64> = starts(words, profile.step).collect();
+    pack(&starts, profile.start_width, sink.segment);
+    pack_climbs(words, profile.step, width, sink.segment);
+}
+
+fn pack_climbs(words: &[u64], step: i64, width: u32, out: &mut Vec<u8>) {
+    let mut packer = Packer::new(width, out);
+    let mut block = [0; BLOCK];
+    for words in words.chunks(BLOCK) {
+        for (climb, pair) in block[1..].iter_mut().zip(words.windows(2)) {
+            *climb = pair[1].wrapping_sub(pair[0]).wrapping_sub(step as u64);
+        }
+        packer.push(&block, words.len());
+    }
+}
+
+/// A parsed segment.
+#[derive(Debug)]
+pub(crate) struct Delta<'a> {
+    first: u64,
+    step: u64,
+    exceptions: Exceptions<'a>,
+    starts: Packed<'a>,
+    climbs: Packed<'a>,
+}
+
+impl<'a> WordDecoder<'a> for Delta<'a> {
+    fn open(cursor: &mut Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+        let first = cursor.signed()? as u64;
+        let step = cursor.signed()? as u64;
+        let start_width = cursor.bit_width()?;
+        let climb_width = cursor.bit_width()?;
+        let exceptions = Exceptions::open(cursor, section, rows)?;
+        let starts = Packed::take(cursor, start_width, rows.div_ceil(BLOCK))?;
+        let climbs = Packed::take(cursor, climb_width, rows)?;
+        Ok(Self {
+            first,
+            step,
+            exceptions,
+            starts,
+            climbs,
+        })
+    }
+
+    fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        let mut block = [0; BLOCK];
+        let mut starts = [0; BLOCK];
+        let mut exception = 0;
+        for index in 0..self.climbs.blocks() {
+            if index.is_multiple_of(BLOCK) {
+                self.starts.unpack(index / BLOCK, &mut starts);
+            }
+            self.climbs.unpack(index, &mut block);
+            exception = self.patch(index, exception, &mut block);
+            self.sum(index, starts[index % BLOCK], &mut block);
+            let words = &block[..self.climbs.block_len(index)];
+            cells.extend(words.iter().map(|&word| T::from_word(word)));
+        }
+        Ok(())
+    }
+
+    fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+        let mut block = [0; BLOCK];
+        let mut unpacked = None;
+        for &slot in slots {
+            let index = slot as usize / BLOCK;
+            if unpacked != Some(index) {
+                self.climbs.unpack(index, &mut block);
+                self.patch(index, self.exceptions.seek(index * BLOCK), &mut block);
+                self.sum(index, self.starts.get(index), &mut block);
+                unpacked = Some(index);
+            }
+            cells.push(T::from_word(block[slot as usize % BLOCK]));
+        }
+        Ok(())
+    }
+}
+
+impl Delta<'_> {
+    /// Puts the block's exceptions, which begin with number `exception`, over the packed
+    /// climbs. Returns the number of the next block's first exception.
+    fn patch(&self, index: usize, mut exception: usize, block: &mut Block) -> usize {
+        while exception < self.exceptions.len() {
+            let slot = self.exceptions.slot(exception);
+            if slot >= (index + 1) * BLOCK {
+                break;
+            }
+            block[slot % BLOCK] = self.exceptions.distance(exception);
+            exception += 1;
+        }
+        exception
+    }
+
+    /// Turns climbs into words.
+    #[inline]
+    fn sum(&self, index: usize, start: u64, block: &mut Block) {
+        let even = self.step.wrapping_mul((index * BLOCK) as u64);
+        let mut word = self
+            .first
+            .wrapping_add(even)
+            .wrapping_add(start)
+            .wrapping_sub(self.step);
+        for climb in block.iter_mut() {
+            word = word.wrapping_add(self.step).wrapping_add(*climb);
+            *climb = word;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Patched frame of reference: bit-packed distances from a base, outliers as exceptions.
+//!
+//! ```text
+//! base (signed LEB128) · width (u8) · exceptions (see `exceptions`) · rows × width bits
+//! ```
+//!
+//! A word is base + distance, wrapping. Where a slot has an exception, its distance comes from
+//! there and the packed bits mean nothing (they are the low bits of it).
+
+use crate::bit_packing::{BLOCK, Packed, Packer, mask};
+use crate::cell::Cell;
+use crate::cursor::{Cursor, put_signed};
+use crate::error::PageError;
+use crate::exceptions::{self, Exception, Exceptions};
+
+use super::{Profile, Sink, WordDecoder};
+
+pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
+    let (base, width) = (profile.min as u64, profile.offsets.width);
+    put_signed(sink.segment, profile.min);
+    sink.segment.push(width as u8);
+    let distances = words.iter().map(|word| word.wrapping_sub(base));
+    if width < profile.range_width() {
+        exceptions::write(
+            &find_exceptions(distances, width),
+            sink.segment,
+            sink.section,
+        );
+    } else {
+        exceptions::write(&[], sink.segment, sink.section);
+    }
+    pack_distances(words, base, width, sink.segment);
+}
+
+/// Distances that need more than `width` bits.
+pub(super) fn find_exceptions(distances: impl Iterator<Item = u64>, width: u32) -> Vec<Exception> {
+    distances
+        .enumerate()
+        .filter(|&(_, distance)| distance > mask(width))
+        .map(|(slot, distance)| Exception {
+            slot: slot as u16,
+            distance,
+        })
+        .collect()
+}
+
+fn pack_distances(words: &[u64], base: u64, width: u32, out: &mut Vec<u8>) {
+    let mut packer = Packer::new(width, out);
+    let mut block = [0; BLOCK];
+    for words in words.chunks(BLOCK) {
+        for (distance, word) in block.iter_mut().zip(words) {
+            *distance = word.wrapping_sub(base);
+        }
+        packer.push(&block, words.len());
+    }
+}
+
+/// A parsed segment.
+#[derive(Debug)]
+pub(crate) struct Pfor<'a> {
+    base: u64,
+    exceptions: Exceptions<'a>,
+    distances: Packed<'a>,
+}
+
+impl<'a> WordDecoder<'a> for Pfor<'a> {
+    fn open(cursor: &mut Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+        let base = cursor.signed()? as u64;
+        let width = cursor.bit_width()?;
+        let exceptions = Exceptions::open(cursor, section, rows)?;
+        Ok(Self {
+            base,
+            exceptions,
+            distances: Packed::take(cursor, width, rows)?,
+        })
+    }
+
+    fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        let start = cells.len();
+        let mut block = [0; BLOCK];
+        for index in 0..self.distances.blocks() {
+            self.distances.unpack(index, &mut block);
+            let distances = &block[..self.distances.block_len(index)];
+            cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));
+        }
+        for (slot, distance) in self.exceptions.iter() {
+            cells[start + slot] = self.cell(distance);
+        }
+        Ok(())
+    }
+
+    fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+        let start = cells.len();
+        let distances = slots.iter().map(|&slot| self.distances.get(slot as usize));
+        cells.extend(distances.map(|distance| self.cell::<T>(distance)));
+        self.patch(slots, &mut cells[start..]);
+        Ok(())
+    }
+}
+
+impl Pfor<'_> {
+    #[inline]
+    fn cell<T: Cell>(&self, distance: u64) -> T {
+        T::from_word(self.base.wrapping_add(distance))
+    }
+
+    /// Slots and exceptions both ascend: each exception looks for its slot behind the last one.
+    fn patch<T: Cell>(&self, slots: &[u32], cells: &mut [T]) {
+        let mut from = 0;
+        for (slot, distance) in self.exceptions.iter() {
+            from += slots[from..].partition_point(|&wanted| (wanted as usize) < slot);
+            while slots
+                .get(from)
+                .is_some_and(|&wanted| wanted as usize == slot)
+            {
+                cells[from] = self.cell(distance);
+                from += 1;
+            }
+            if from == slots.len() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a column's words look like, and what each codec would make of them.
+//!
+//! 1. One pass finds the extremes, the number of runs and the smallest step between neighbours.
+//! 2. Another counts how many bits each word needs above the minimum, and each step above the
+//!    smallest step.
+//! 3. From these counts the best width of a frame follows exactly: each width costs its bits
+//!    for every word and an exception for every word that needs more.
+//!
+//! Words are compared as signed integers. Distances wrap, so that words whose range exceeds 63
+//! bits are merely expensive, not wrong.
+
+use crate::bit_packing::{BLOCK, bits, packed_bytes};
+use crate::cursor::{signed_bytes, unsigned_bytes};
+use crate::exceptions::exception_bytes;
+
+use super::{WordCodec, delta};
+
+/// How many words need how many bits: index = bits, 0 to 64.
+type BitCounts = [u32; 65];
+
+/// A frame's width and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Bits a word.
+    pub(crate) width: u32,
+    /// Bytes of the packed words and the exceptions.
+    pub(crate) bytes: usize,
+}
+
+/// The profile of a column's words.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    rows: usize,
+    /// The smallest word.
+    pub(crate) min: i64,
+    /// The largest word.
+    pub(crate) max: i64,
+    /// Runs of equal words.
+    pub(crate) runs: usize,
+    /// The smallest difference between a word and the one before it.
+    pub(crate) step: i64,
+    /// The best frame for the words above `min`.
+    pub(crate) offsets: Frame,
+    /// The best frame for the steps above `step`.
+    pub(crate) steps: Frame,
+    /// Bits of the largest block start, see [`delta`].
+    pub(crate) start_width: u32,
+}
+
+impl Profile {
+    /// Profiles words; there is at least one.
+    pub(crate) fn of(words: &[u64]) -> Self {
+        let mut profile = Self::extremes(words);
+        if profile.min != profile.max {
+            profile.measure_frames(words);
+        }
+        profile
+    }
+
+    fn extremes(words: &[u64]) -> Self {
+        let first = *words.first().expect("a page has at least one row") as i64;
+        let (mut min, mut max, mut step, mut runs) = (first, first, i64::MAX, 1);
+        for pair in words.windows(2) {
+            let word = pair[1] as i64;
+            let difference = word.wrapping_sub(pair[0] as i64);
+            min = min.min(word);
+            max = max.max(word);
+            step = step.min(difference);
+            runs += usize::from(difference != 0);
+        }
+        let none = Frame { width: 0, bytes: 0 };
+        let rows = words.len();
+        Self {
+            rows,
+            min,
+            max,
+            runs,
+            step,
+            offsets: none,
+            steps: none,
+            start_width: 0,
+        }
+    }
+
+    fn measure_frames(&mut self, words: &[u64]) {
+        let mut offset_bits = [0; 65];
+        let mut step_bits = [0; 65];
+        for pair in words.windows(2) {
+            let difference = pair[1].wrapping_sub(pair[0]);
+            offset_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
+            step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += 1;
+        }
+        offset_bits[bits(words[0].wrapping_sub(self.min as u64)) as usize] += 1;
+        self.offsets = best_frame(&offset_bits, self.rows);
+        self.steps = best_frame(&step_bits, self.rows);
+        self.start_width = delta::starts(words, self.step).map(bits).max().unwrap_or(0);
+    }
+
+    /// The codec that takes the fewest bytes; the one that decodes faster where two are equal.
+    pub(crate) fn cheapest(&self, plain_bytes: usize) -> WordCodec {
+        if self.min == self.max {
+            return WordCodec::Constant;
+        }
+        let candidates = [
+            (WordCodec::Plain, self.rows * plain_bytes),
+            (WordCodec::Pfor, self.pfor_bytes()),
+            (WordCodec::RunLength, self.run_length_bytes()),
+            (WordCodec::Delta, self.delta_bytes()),
+        ];
+        let cheapest = candidates.into_iter().min_by_key(|&(_, bytes)| bytes);
+        cheapest.expect("there are candidates").0
+    }
+
+    fn pfor_bytes(&self) -> usize {
+        signed_bytes(self.min) + 2 + self.offsets.bytes
+    }
+
+    fn run_length_bytes(&self) -> usize {
+        let header = unsigned_bytes(self.runs as u64) + signed_bytes(self.min) + 1;
+        header
+            + packed_bytes(self.runs, bits(self.rows as u64))
+            + packed_bytes(self.runs, self.range_width())
+    }
+
+    fn delta_bytes(&self) -> usize {
+        let header = 2 * signed_bytes(self.min) + signed_bytes(self.step) + 3;
+        let starts = packed_bytes(self.rows.div_ceil(BLOCK), self.start_width);
+        header + starts + self.steps.bytes
+    }
+
+    /// Bits of the largest distance from the minimum.
+    pub(crate) fn range_width(&self) -> u32 {
+        bits(self.max.wrapping_sub(self.min) as u64)
+    }
+}
+
+/// The width at which packed words and exceptions together are smallest.
+fn best_frame(counts: &BitCounts, rows: usize) -> Frame {
+    let width_max = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
+    let exception = exception_bytes(width_max);
+    let mut exceptions = 0;
+    let mut best = Frame {
+        width: width_max,
+        bytes: packed_bytes(rows, width_max),
+    };
+    for width in (0..width_max).rev() {
+        exceptions += counts[width as usize + 1] as usize;
+        let reference = unsigned_bytes(exceptions as u64) + 4;
+        let bytes = packed_bytes(rows, width) + exceptions * exception + reference;
+        if bytes < best.bytes {
+            best = Frame { width, bytes };
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_outlier_becomes_an_exception() {
+        let mut words: Vec<u64> = (0..1000).map(|i| i * 7919 % 16).collect();
+        words[500] = 1 << 40;
+        let profile = Profile::of(&words);
+        assert_eq!(profile.offsets.width, 4);
+        assert_eq!(profile.cheapest(8), WordCodec::Pfor);
+    }
+
+    #[test]
+    fn the_shape_of_the_data_decides() {
+        let ascending: Vec<u64> = (0..1000).map(|i| 1_000_000 + i * 3).collect();
+        assert_eq!(Profile::of(&ascending).cheapest(8), WordCodec::Delta);
+        let runs: Vec<u64> = (0..1000).map(|i| (i / 100) * 0x9E37_79B9_7F4A).collect();
+        assert_eq!(Profile::of(&runs).cheapest(8), WordCodec::RunLength);
+        let noise: Vec<u64> = (1..1000_u64)
+            .map(|i| (i * i).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            .collect();
+        assert_eq!(Profile::of(&noise).cheapest(8), WordCodec::Plain);
+        assert_eq!(Profile::of(&[7; 5]).cheapest(8), WordCodec::Constant);
+    }
+}

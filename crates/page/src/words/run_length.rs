@@ -1,0 +1,115 @@
+//! Run lengths: words that repeat, one after another.
+//!
+//! ```text
+//! runs (LEB128) · base (signed LEB128) · value width (u8)
+//! runs × ends, packed in as many bits as the number of rows needs · runs × value width bits
+//! ```
+//!
+//! A run's end is the slot behind its last word, so ends ascend strictly, the last one is the
+//! number of rows, and the run of a slot is found by binary search. A run's word is base +
+//! value, wrapping.
+
+use crate::bit_packing::{BLOCK, Packed, bits, pack};
+use crate::cell::Cell;
+use crate::cursor::{Cursor, put_signed, put_unsigned};
+use crate::error::PageError;
+
+use super::{Profile, Sink, WordDecoder};
+
+pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
+    let (mut ends, mut values) = (Vec::new(), Vec::new());
+    let mut end = 0;
+    for run in words.chunk_by(|a, b| a == b) {
+        end += run.len() as u64;
+        ends.push(end);
+        values.push(run[0].wrapping_sub(profile.min as u64));
+    }
+    put_unsigned(sink.segment, ends.len() as u64);
+    put_signed(sink.segment, profile.min);
+    sink.segment.push(profile.range_width() as u8);
+    pack(&ends, bits(words.len() as u64), sink.segment);
+    pack(&values, profile.range_width(), sink.segment);
+}
+
+/// A parsed segment.
+#[derive(Debug)]
+pub(crate) struct RunLength<'a> {
+    rows: usize,
+    base: u64,
+    ends: Packed<'a>,
+    values: Packed<'a>,
+}
+
+impl<'a> WordDecoder<'a> for RunLength<'a> {
+    fn open(cursor: &mut Cursor<'a>, rows: usize, _: &'a [u8]) -> Result<Self, PageError> {
+        let runs = cursor.count(rows)?;
+        let base = cursor.signed()? as u64;
+        let value_width = cursor.bit_width()?;
+        let ends = Packed::take(cursor, bits(rows as u64), runs)?;
+        let values = Packed::take(cursor, value_width, runs)?;
+        if runs == 0 || ends.get(runs - 1) != rows as u64 {
+            return Err(PageError::Malformed("the runs do not end at the last row"));
+        }
+        Ok(Self {
+            rows,
+            base,
+            ends,
+            values,
+        })
+    }
+
+    fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        let first = cells.len();
+        let (mut ends, mut values) = ([0; BLOCK], [0; BLOCK]);
+        for index in 0..self.ends.blocks() {
+            self.ends.unpack(index, &mut ends);
+            self.values.unpack(index, &mut values);
+            for run in 0..self.ends.block_len(index) {
+                let end = first + ends[run] as usize;
+                if end <= cells.len() || end > first + self.rows {
+                    return Err(PageError::Malformed("the ends of runs do not ascend"));
+                }
+                cells.resize(end, self.cell(values[run]));
+            }
+        }
+        Ok(())
+    }
+
+    fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+        let mut run = 0;
+        for &slot in slots {
+            run = self.seek(run, u64::from(slot));
+            cells.push(self.cell(self.values.get(run)));
+        }
+        Ok(())
+    }
+}
+
+impl RunLength<'_> {
+    /// The run of `slot`, at or behind run `from`: first in doubling steps, then by halves, so
+    /// that near slots are cheap and far ones logarithmic.
+    fn seek(&self, from: usize, slot: u64) -> usize {
+        let last = self.ends.count() - 1;
+        let (mut low, mut reach) = (from, 1);
+        let mut high = from;
+        while high < last && self.ends.get(high) <= slot {
+            low = high + 1;
+            high = (high + reach).min(last);
+            reach *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.ends.get(middle) <= slot {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        low
+    }
+
+    #[inline]
+    fn cell<T: Cell>(&self, value: u64) -> T {
+        T::from_word(self.base.wrapping_add(value))
+    }
+}
