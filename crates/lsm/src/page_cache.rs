@@ -154,3 +154,68 @@ impl PageCache {
         self.misses.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Int64Array};
+    use page::{PageEncoder, PageIdentity};
+    use types::ColumnType;
+
+    use super::*;
+
+    const PAGE_BYTES: usize = 4 << 10;
+
+    fn page() -> Result<Page, StoreError> {
+        let types = [ColumnType::Int64];
+        let identity = PageIdentity { file: 1, offset: 0 };
+        let numbers = (0..400_i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D));
+        let column: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
+        let mut bytes = Vec::new();
+        PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);
+        Ok(Page::open(bytes.into(), &types, identity).expect("an intact page"))
+    }
+
+    fn key(segment: u64, page: u32) -> PageKey {
+        PageKey {
+            segment: SegmentId(segment),
+            page,
+        }
+    }
+
+    #[test]
+    fn a_page_is_loaded_once() {
+        let cache = PageCache::new(1 << 20, PAGE_BYTES);
+        cache.get_or_load(key(1, 0), page).expect("load");
+        let again = cache
+            .get_or_load(key(1, 0), || panic!("it is cached"))
+            .expect("cached");
+        assert!(again.rows() > 0);
+        assert_eq!((cache.hits(), cache.misses()), (1, 1));
+    }
+
+    #[test]
+    fn an_error_is_not_kept() {
+        let cache = PageCache::new(1 << 20, PAGE_BYTES);
+        let failed = || Err(StoreError::Poisoned("a test".to_owned()));
+        assert!(cache.get_or_load(key(1, 0), failed).is_err());
+        assert!(cache.get_or_load(key(1, 0), page).is_ok());
+        assert_eq!(cache.misses(), 2);
+    }
+
+    #[test]
+    fn it_stays_within_its_bytes_and_loses_a_dead_segment_at_once() {
+        let bytes_max = 64 << 10;
+        let cache = PageCache::new(bytes_max, PAGE_BYTES);
+        for segment in 0..4 {
+            for index in 0..20 {
+                cache.get_or_load(key(segment, index), page).expect("load");
+                assert!(cache.bytes() <= bytes_max as u64);
+            }
+        }
+        assert!(cache.bytes() > 0);
+        for segment in 0..4 {
+            cache.remove_segment(SegmentId(segment), 20);
+        }
+        assert_eq!(cache.bytes(), 0);
+    }
+}

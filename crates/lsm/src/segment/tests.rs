@@ -1,1 +1,464 @@
+//! Segments on the real disk: round trips, page index, damage.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use env::Env;
+use tempfile::TempDir;
+use types::{
+    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SortKeys, SourceType, TableId,
+    TableName, TableSchema, VersionKind, VersionRows,
+};
+
+use super::*;
+use crate::error::StoreError;
+use crate::page_cache::PageCache;
+
+const TABLE: TableId = TableId(3);
+const PAGE_BYTES: usize = 4 << 10;
+
+fn column(name: &str, column_type: ColumnType) -> Column {
+    Column {
+        name: name.to_owned(),
+        column_type,
+        nullable: true,
+        hidden: false,
+        source_number: 1,
+        source_type: SourceType {
+            oid: 0,
+            modifier: -1,
+            name: String::new(),
+        },
+    }
+}
+
+fn schema() -> TableSchema {
+    TableSchema {
+        name: TableName {
+            schema: "public".to_owned(),
+            name: "t".to_owned(),
+        },
+        columns: vec![
+            column("id", ColumnType::Int64),
+            column("note", ColumnType::Text),
+        ],
+        key: vec![0],
+    }
+}
+
+/// A version: key, position, kind. The text follows from the two numbers.
+type Version = (i64, u64, VersionKind);
+
+fn note(key: i64, position: u64) -> String {
+    format!(
+        "row {key} as of {position}, {}",
+        key.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
+    )
+}
+
+fn rows(versions: &[Version]) -> (VersionRows, SortKeys) {
+    let mut builder = RowsBuilder::new(&schema());
+    for &(key, position, kind) in versions {
+        let [ColumnBuilder::Int64(id), ColumnBuilder::Text(text)] = builder.columns_mut() else {
+            panic!("the columns of the test's schema")
+        };
+        id.append_value(key);
+        match kind {
+            VersionKind::Put => text.append_value(note(key, position)),
+            _ => text.append_null(),
+        }
+        match kind {
+            VersionKind::Patch => builder.finish_patch(CommitPosition(position), &[0b10]),
+            _ => builder.finish_version(CommitPosition(position), kind),
+        }
+    }
+    let rows = builder.build();
+    let keys = SortKeys::compute(&rows.columns[..1], &[ColumnType::Int64]);
+    (rows, keys)
+}
+
+fn puts(keys: std::ops::Range<i64>) -> Vec<Version> {
+    keys.map(|key| (key, 100 + key as u64 % 7, VersionKind::Put))
+        .collect()
+}
+
+struct Folder {
+    env: Env,
+    directory: TempDir,
+}
+
+impl Folder {
+    fn new() -> Self {
+        Self {
+            env: Env::real(),
+            directory: TempDir::new().expect("a temporary directory"),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn file(&self, info: &SegmentInfo) -> PathBuf {
+        info.id.path(self.path())
+    }
+
+    fn writer(&self, id: u64) -> SegmentWriter {
+        SegmentWriter::create(
+            &self.env,
+            self.path(),
+            SegmentId(id),
+            TABLE,
+            &schema(),
+            PAGE_BYTES,
+        )
+        .expect("create")
+    }
+
+    fn write(&self, id: u64, versions: &[Version], batch_rows: usize) -> SegmentInfo {
+        let mut writer = self.writer(id);
+        for batch in versions.chunks(batch_rows) {
+            let (rows, keys) = rows(batch);
+            writer.append(&rows, &keys).expect("append");
+        }
+        writer.finish().expect("finish")
+    }
+
+    fn open(&self, info: &SegmentInfo) -> Result<Segment, StoreError> {
+        Segment::open(&self.env, self.path(), info, &schema())
+    }
+
+    /// All versions, read page by page through a cache.
+    fn read(&self, info: &SegmentInfo) -> Result<Vec<Version>, StoreError> {
+        let segment = self.open(info)?;
+        let cache = PageCache::new(1 << 20, PAGE_BYTES);
+        let mut versions = Vec::new();
+        for index in 0..segment.pages().len() {
+            let page = segment.load_page(index, &cache)?;
+            let decode = |column| -> Result<ArrayRef, StoreError> {
+                page.decode(column)
+                    .map_err(|error| segment.page_error(index, &error))
+            };
+            let (ids, notes) = (decode(0)?, decode(1)?);
+            let (positions, kinds, unchanged) = (decode(2)?, decode(3)?, decode(4)?);
+            for row in 0..page.rows() {
+                let key = ids.as_primitive::<Int64Type>().value(row);
+                let position = positions.as_primitive::<UInt64Type>().value(row);
+                let kind = kinds.as_primitive::<Int16Type>().value(row);
+                let kind = VersionKind::from_u8(kind as u8).expect("a kind");
+                let notes = notes.as_string::<i32>();
+                match kind {
+                    VersionKind::Put => assert_eq!(notes.value(row), note(key, position)),
+                    _ => assert!(notes.is_null(row)),
+                }
+                if kind == VersionKind::Patch {
+                    assert_eq!(unchanged.as_binary::<i32>().value(row), [0b10]);
+                }
+                versions.push((key, position, kind));
+            }
+        }
+        Ok(versions)
+    }
+}
+
+fn is_damage(error: &StoreError, file: &Path) -> bool {
+    match error {
+        StoreError::Corrupt {
+            file: named, table, ..
+        } => *named == file.display().to_string() && *table == Some(TABLE),
+        StoreError::VersionTooNew { file: named, .. } => *named == file.display().to_string(),
+        _ => false,
+    }
+}
+
+#[test]
+fn versions_come_back_whatever_the_batches_were() {
+    let folder = Folder::new();
+    let versions = puts(-2_000..2_000);
+    for (id, batch_rows) in [1, 7, 100, 4_000].into_iter().enumerate() {
+        let info = folder.write(id as u64, &versions, batch_rows);
+        assert!(info.pages > 3, "{info:?}");
+        assert_eq!(info.versions, versions.len() as u64);
+        assert_eq!(
+            info.bytes,
+            std::fs::metadata(folder.file(&info)).expect("a file").len()
+        );
+        assert_eq!(
+            folder.read(&info).expect("read"),
+            versions,
+            "batches of {batch_rows}"
+        );
+    }
+}
+
+#[test]
+fn small_batches_make_no_more_pages_than_large_ones() {
+    let folder = Folder::new();
+    let versions = puts(0..4_000);
+    let large = folder.write(1, &versions, 4_000);
+    let small = folder.write(2, &versions, 3);
+    assert!(
+        small.pages <= large.pages + 1,
+        "{} and {} pages",
+        small.pages,
+        large.pages
+    );
+}
+
+#[test]
+fn the_page_index_says_what_the_pages_hold() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..3_000), 500);
+    let segment = folder.open(&info).expect("open");
+    assert_eq!(*segment.info(), info);
+    let key = |value: i64| {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![value]));
+        SortKeys::compute(&[column], &[ColumnType::Int64]).key(0)
+    };
+    assert_eq!(
+        (info.key_min.clone(), info.key_max.clone()),
+        (key(0), key(2_999))
+    );
+    assert_eq!(
+        (info.position_min, info.position_max),
+        (CommitPosition(100), CommitPosition(106))
+    );
+    let mut first = 0;
+    for page in segment.pages() {
+        assert_eq!(page.first_key, key(first));
+        first += i64::from(page.rows);
+        assert_eq!(page.last_key, key(first - 1));
+        assert!(page.all_puts);
+        assert!(page.unique_keys);
+    }
+    let second = segment.pages()[1].first_key.clone();
+    assert_eq!(segment.pages_in(None, None), 0..segment.pages().len());
+    assert_eq!(segment.pages_in(None, Some(&second)), 0..1);
+    assert_eq!(
+        segment.pages_in(Some(&second), None),
+        1..segment.pages().len()
+    );
+    assert_eq!(segment.pages_in(Some(&key(0)), Some(&key(1))), 0..1);
+    assert!(segment.pages_in(Some(&key(3_000)), None).is_empty());
+    assert!(segment.pages_in(Some(&key(5)), Some(&key(-5))).is_empty());
+}
+
+#[test]
+fn two_versions_of_a_key_are_noted_in_their_page_and_at_its_edges() {
+    let folder = Folder::new();
+    // Every page of the plain run is cut at the same rows, so the versions around the cut can
+    // be chosen.
+    let plain = puts(0..3_000);
+    let info = folder.write(1, &plain, 3_000);
+    let cut = folder.open(&info).expect("open").pages()[0].rows as i64;
+    let mut doubled = plain.clone();
+    doubled[cut as usize - 1] = (cut - 1, 200, VersionKind::Put);
+    doubled[cut as usize] = (cut - 1, 100, VersionKind::Put);
+    let info = folder.write(2, &doubled, 3_000);
+    let segment = folder.open(&info).expect("open");
+    let edge = segment
+        .pages()
+        .windows(2)
+        .position(|pages| pages[0].last_key == pages[1].first_key);
+    let unique: Vec<bool> = segment
+        .pages()
+        .iter()
+        .map(|page| page.unique_keys)
+        .collect();
+    match edge {
+        Some(edge) => assert!(!unique[edge] && !unique[edge + 1]),
+        None => assert_eq!(unique.iter().filter(|&&unique| !unique).count(), 1),
+    }
+    assert!(unique.last() == Some(&true));
+}
+
+#[test]
+fn deletes_and_patches_are_counted() {
+    let folder = Folder::new();
+    let versions = [
+        (1, 9, VersionKind::Patch),
+        (1, 5, VersionKind::Put),
+        (2, 7, VersionKind::Delete),
+        (3, 7, VersionKind::Put),
+    ];
+    let info = folder.write(1, &versions, 2);
+    assert_eq!((info.versions, info.tombstones, info.patches), (4, 1, 1));
+    assert_eq!(folder.read(&info).expect("read"), versions);
+    let segment = folder.open(&info).expect("open");
+    assert!(!segment.pages()[0].all_puts);
+    assert!(!segment.pages()[0].unique_keys);
+}
+
+#[test]
+fn consecutive_pages_can_be_read_with_one_access() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..3_000), 500);
+    let segment = folder.open(&info).expect("open");
+    let pages = segment.read_pages(1..segment.pages().len()).expect("read");
+    for (page, entry) in pages.iter().zip(&segment.pages()[1..]) {
+        assert_eq!(page.rows(), entry.rows as usize);
+    }
+    assert_eq!(segment.read_pages(1..1).expect("read").len(), 0);
+}
+
+#[test]
+fn a_file_goes_with_an_unfinished_writer_or_the_last_reader_of_a_retired_segment() {
+    let folder = Folder::new();
+    let files = || std::fs::read_dir(folder.path()).expect("list").count();
+    let mut writer = folder.writer(1);
+    let (rows, keys) = rows(&puts(0..1_000));
+    writer.append(&rows, &keys).expect("append");
+    assert_eq!(files(), 1);
+    drop(writer);
+    assert_eq!(files(), 0);
+
+    let info = folder.write(2, &puts(0..1_000), 1_000);
+    let cache = PageCache::new(1 << 20, PAGE_BYTES);
+    let segment = Arc::new(folder.open(&info).expect("open"));
+    let reader = Arc::clone(&segment);
+    reader.load_page(0, &cache).expect("load");
+    segment.retire(&cache);
+    drop(segment);
+    assert_eq!(cache.bytes(), 0, "dead pages hold no place");
+    reader.load_page(0, &cache).expect("a reader goes on");
+    assert_eq!(cache.bytes(), 0);
+    assert_eq!(files(), 1);
+    drop(reader);
+    assert_eq!(files(), 0);
+}
+
+#[test]
+fn every_flipped_byte_is_found() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..600), 600);
+    let file = folder.file(&info);
+    let whole = std::fs::read(&file).expect("read");
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        std::fs::write(&file, bytes).expect("write");
+        let error = folder.read(&info).expect_err("damage is found");
+        assert!(is_damage(&error, &file), "byte {at}: {error}");
+    }
+}
+
+#[test]
+fn a_file_of_another_length_is_damage() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..200), 200);
+    let file = folder.file(&info);
+    let whole = std::fs::read(&file).expect("read");
+    for length in 0..whole.len() {
+        std::fs::write(&file, &whole[..length]).expect("write");
+        let error = folder.read(&info).expect_err("damage is found");
+        assert!(is_damage(&error, &file), "length {length}: {error}");
+    }
+    let longer = [whole.as_slice(), &[0]].concat();
+    std::fs::write(&file, longer).expect("write");
+    assert!(folder.read(&info).is_err());
+    std::fs::remove_file(&file).expect("remove");
+    let error = folder.read(&info).expect_err("a missing file is found");
+    assert!(is_damage(&error, &file), "{error}");
+    assert!(error.to_string().contains("missing"), "{error}");
+}
+
+#[test]
+fn an_intact_segment_in_another_ones_place_is_damage() {
+    let (here, elsewhere) = (Folder::new(), Folder::new());
+    let info = here.write(1, &puts(0..200), 200);
+    let changed: Vec<Version> = puts(0..200)
+        .into_iter()
+        .map(|(k, p, v)| (k, p + 1, v))
+        .collect();
+    let other = elsewhere.write(1, &changed, 200);
+    std::fs::copy(elsewhere.file(&other), here.file(&info)).expect("copy");
+    let error = here.read(&info).expect_err("damage is found");
+    assert!(is_damage(&error, &here.file(&info)), "{error}");
+}
+
+#[test]
+fn a_newer_format_is_refused_by_its_number() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..10), 10);
+    let file = folder.file(&info);
+    let mut bytes = std::fs::read(&file).expect("read");
+    let version_at = bytes.len() - 16;
+    bytes[version_at] = 9;
+    std::fs::write(&file, bytes).expect("write");
+    let error = folder.read(&info).expect_err("refused");
+    assert!(
+        matches!(
+            error,
+            StoreError::VersionTooNew {
+                found: 9,
+                supported: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_damaged_page_is_not_cached() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..600), 600);
+    let segment = folder.open(&info).expect("open");
+    let cache = PageCache::new(1 << 20, PAGE_BYTES);
+    let file = folder.file(&info);
+    let whole = std::fs::read(&file).expect("read");
+    let mut bytes = whole.clone();
+    bytes[40] ^= 1;
+    std::fs::write(&file, bytes).expect("write");
+    assert!(segment.load_page(0, &cache).is_err());
+    assert_eq!(cache.bytes(), 0);
+    std::fs::write(&file, whole).expect("write");
+    assert!(segment.load_page(0, &cache).is_ok());
+    assert!(segment.load_page(0, &cache).is_ok());
+    assert_eq!((cache.hits(), cache.misses()), (1, 2));
+}
+
+#[test]
+fn file_names_and_ids_go_both_ways() {
+    assert_eq!(SegmentId(123).file_name(), "0000000123.seg");
+    assert_eq!(
+        SegmentId::from_file_name("0000000123.seg"),
+        Some(SegmentId(123))
+    );
+    for name in ["123.seg", "0000000123.tmp", "x.seg", ".seg", "CURRENT"] {
+        assert_eq!(SegmentId::from_file_name(name), None, "{name}");
+    }
+}
+
+#[test]
+fn long_keys_come_back_too() {
+    let mut schema = schema();
+    schema.key = vec![1];
+    let folder = Folder::new();
+    let texts: Vec<String> = (0..500)
+        .map(|row| format!("{row:05} {}", "x".repeat(row)))
+        .collect();
+    let rows = VersionRows {
+        columns: vec![
+            Arc::new(Int64Array::from_iter_values(0..500)),
+            Arc::new(StringArray::from(texts)),
+        ],
+        positions: vec![1; 500],
+        kinds: vec![VersionKind::Put as u8; 500],
+        unchanged: None,
+    };
+    let keys = SortKeys::compute(&rows.columns[1..], &[ColumnType::Text]);
+    let id = SegmentId(1);
+    let mut writer =
+        SegmentWriter::create(&folder.env, folder.path(), id, TABLE, &schema, PAGE_BYTES)
+            .expect("create");
+    writer.append(&rows, &keys).expect("append");
+    let info = writer.finish().expect("finish");
+    let segment = Segment::open(&folder.env, folder.path(), &info, &schema).expect("open");
+    assert_eq!(segment.pages_in(Some(&keys.key(499)), None).len(), 1);
+    // The same file under a schema with another key would mislead every search.
+    assert!(folder.open(&info).is_err());
+}
