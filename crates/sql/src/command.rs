@@ -11,7 +11,10 @@ use crate::error::SqlError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// `BEGIN` or `START TRANSACTION`, with its tag.
-    Begin { tag: &'static str, isolation: Option<String> },
+    Begin {
+        tag: &'static str,
+        isolation: Option<String>,
+    },
     /// `COMMIT`, `END`
     Commit { chain: bool },
     /// `ROLLBACK`, `ABORT`
@@ -23,7 +26,11 @@ pub(crate) enum Command {
     /// `ROLLBACK TO SAVEPOINT name`
     RollbackTo(String),
     /// `SET name = value`; `None` for `DEFAULT`.
-    Set { name: String, value: Option<String>, local: bool },
+    Set {
+        name: String,
+        value: Option<String>,
+        local: bool,
+    },
     /// `SET TRANSACTION` and `SET SESSION CHARACTERISTICS`: the isolation level, if named.
     SetTransaction { isolation: Option<String> },
     /// `RESET name`, `None` for `ALL`.
@@ -53,7 +60,9 @@ pub(crate) fn parse(first: &str, rest: &[&Token]) -> Option<Result<Command, Faul
     let mut tokens = Tokens { rest, next: 0 };
     let parsed = match first {
         "BEGIN" => tokens.begin("BEGIN"),
-        "START" => tokens.expect("TRANSACTION").and_then(|()| tokens.begin("START TRANSACTION")),
+        "START" => tokens
+            .expect("TRANSACTION")
+            .and_then(|()| tokens.begin("START TRANSACTION")),
         "COMMIT" | "END" => tokens.work().map(|chain| Command::Commit { chain }),
         "ROLLBACK" | "ABORT" => tokens.rollback(),
         "SAVEPOINT" => tokens.name().map(Command::Savepoint),
@@ -92,7 +101,9 @@ impl Tokens<'_> {
     /// The next token as an upper-case word; empty at the end or for anything else.
     fn peek(&self) -> String {
         match self.rest.get(self.next) {
-            Some(Token::Word(word)) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
+            Some(Token::Word(word)) if word.quote_style.is_none() => {
+                word.value.to_ascii_uppercase()
+            }
             _ => String::new(),
         }
     }
@@ -104,7 +115,11 @@ impl Tokens<'_> {
     }
 
     fn expect(&mut self, word: &str) -> Result<(), Fault> {
-        if self.accept(word) { Ok(()) } else { Err(Fault::At(self.next)) }
+        if self.accept(word) {
+            Ok(())
+        } else {
+            Err(Fault::At(self.next))
+        }
     }
 
     fn accept_token(&mut self, token: &Token) -> bool {
@@ -118,7 +133,11 @@ impl Tokens<'_> {
     }
 
     fn end(&self) -> Result<(), Fault> {
-        if self.next == self.rest.len() { Ok(()) } else { Err(Fault::At(self.next)) }
+        if self.next == self.rest.len() {
+            Ok(())
+        } else {
+            Err(Fault::At(self.next))
+        }
     }
 
     /// An identifier, folded to lower case unless quoted.
@@ -127,7 +146,11 @@ impl Tokens<'_> {
             return Err(Fault::At(self.next));
         };
         self.next += 1;
-        Ok(if word.quote_style.is_some() { word.value.clone() } else { word.value.to_ascii_lowercase() })
+        Ok(if word.quote_style.is_some() {
+            word.value.clone()
+        } else {
+            word.value.to_ascii_lowercase()
+        })
     }
 
     /// A setting's name, with its dots.
@@ -143,7 +166,10 @@ impl Tokens<'_> {
         if !self.accept("WORK") {
             self.accept("TRANSACTION");
         }
-        Ok(Command::Begin { tag, isolation: self.modes()? })
+        Ok(Command::Begin {
+            tag,
+            isolation: self.modes()?,
+        })
     }
 
     /// Transaction modes; gives the isolation level, if named.
@@ -175,7 +201,12 @@ impl Tokens<'_> {
     }
 
     fn isolation_level(&mut self) -> Result<String, Fault> {
-        for level in ["SERIALIZABLE", "REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED"] {
+        for level in [
+            "SERIALIZABLE",
+            "REPEATABLE READ",
+            "READ COMMITTED",
+            "READ UNCOMMITTED",
+        ] {
             let start = self.next;
             if level.split(' ').all(|word| self.accept(word)) {
                 return Ok(level.to_ascii_lowercase());
@@ -219,7 +250,9 @@ impl Tokens<'_> {
             self.next += 2;
             self.expect("AS")?;
             self.expect("TRANSACTION")?;
-            return Ok(Command::SetTransaction { isolation: self.modes()? });
+            return Ok(Command::SetTransaction {
+                isolation: self.modes()?,
+            });
         }
         let local = self.accept("LOCAL");
         if !local {
@@ -228,35 +261,61 @@ impl Tokens<'_> {
         match self.peek().as_str() {
             "TRANSACTION" => {
                 self.next += 1;
-                Ok(Command::SetTransaction { isolation: self.modes()? })
+                Ok(Command::SetTransaction {
+                    isolation: self.modes()?,
+                })
             }
             "TIME" => {
                 self.next += 1;
                 self.expect("ZONE")?;
-                let value = self.values()?.filter(|zone| !zone.eq_ignore_ascii_case("local"));
-                Ok(Command::Set { name: "timezone".to_owned(), value, local })
+                let value = self
+                    .values()?
+                    .filter(|zone| !zone.eq_ignore_ascii_case("local"));
+                Ok(Command::Set {
+                    name: "timezone".to_owned(),
+                    value,
+                    local,
+                })
             }
             "NAMES" => {
                 self.next += 1;
-                Ok(Command::Set { name: "client_encoding".to_owned(), value: self.values()?, local })
+                Ok(Command::Set {
+                    name: "client_encoding".to_owned(),
+                    value: self.values()?,
+                    local,
+                })
             }
             "ROLE" => {
                 self.next += 1;
-                Ok(Command::Set { name: "role".to_owned(), value: self.values()?, local })
+                Ok(Command::Set {
+                    name: "role".to_owned(),
+                    value: self.values()?,
+                    local,
+                })
             }
-            "AUTHORIZATION" => Err(Fault::Refused(SqlError::not_supported("SET SESSION AUTHORIZATION"))),
+            "AUTHORIZATION" => Err(Fault::Refused(SqlError::not_supported(
+                "SET SESSION AUTHORIZATION",
+            ))),
             _ => {
                 let name = self.dotted_name()?;
                 if !self.accept_token(&Token::Eq) {
                     self.expect("TO")?;
                 }
-                Ok(Command::Set { name, value: self.values()?, local })
+                Ok(Command::Set {
+                    name,
+                    value: self.values()?,
+                    local,
+                })
             }
         }
     }
 
     fn word_after(&self, distance: usize) -> String {
-        Tokens { rest: self.rest, next: self.next + distance }.peek()
+        Tokens {
+            rest: self.rest,
+            next: self.next + distance,
+        }
+        .peek()
     }
 
     /// A setting's value: literals and words with commas between. `None` for `DEFAULT`.
@@ -272,9 +331,15 @@ impl Tokens<'_> {
     }
 
     fn value(&mut self) -> Result<String, Fault> {
-        let sign = if self.accept_token(&Token::Minus) { "-" } else { "" };
+        let sign = if self.accept_token(&Token::Minus) {
+            "-"
+        } else {
+            ""
+        };
         let value = match self.rest.get(self.next) {
-            Some(Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text)) => text.clone(),
+            Some(Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text)) => {
+                text.clone()
+            }
             Some(Token::Number(digits, _)) => format!("{sign}{digits}"),
             Some(Token::Word(word)) => word.value.clone(),
             _ => return Err(Fault::At(self.next)),
@@ -337,20 +402,31 @@ mod tests {
     use super::*;
 
     fn command(sql: &str) -> Option<Command> {
-        let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize().expect("tokens");
-        let words: Vec<&Token> =
-            tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+        let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql)
+            .tokenize()
+            .expect("tokens");
+        let words: Vec<&Token> = tokens
+            .iter()
+            .filter(|token| !matches!(token, Token::Whitespace(_)))
+            .collect();
         parse(&words[0].to_string().to_ascii_uppercase(), &words[1..])?.ok()
     }
 
     fn set(name: &str, value: Option<&str>) -> Option<Command> {
-        Some(Command::Set { name: name.to_owned(), value: value.map(str::to_owned), local: false })
+        Some(Command::Set {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+            local: false,
+        })
     }
 
     #[test]
     fn transactions() {
         let begin = |isolation: Option<&str>| {
-            Some(Command::Begin { tag: "BEGIN", isolation: isolation.map(str::to_owned) })
+            Some(Command::Begin {
+                tag: "BEGIN",
+                isolation: isolation.map(str::to_owned),
+            })
         };
         assert_eq!(command("begin"), begin(None));
         assert_eq!(command("BEGIN READ ONLY"), begin(None));
@@ -359,19 +435,40 @@ mod tests {
             begin(Some("repeatable read"))
         );
         assert_eq!(command("end work"), Some(Command::Commit { chain: false }));
-        assert_eq!(command("rollback and chain"), Some(Command::Rollback { chain: true }));
-        assert_eq!(command("rollback to savepoint a"), Some(Command::RollbackTo("a".to_owned())));
+        assert_eq!(
+            command("rollback and chain"),
+            Some(Command::Rollback { chain: true })
+        );
+        assert_eq!(
+            command("rollback to savepoint a"),
+            Some(Command::RollbackTo("a".to_owned()))
+        );
         assert_eq!(command("begin nonsense"), None);
     }
 
     #[test]
     fn settings() {
-        assert_eq!(command("set extra_float_digits = 3"), set("extra_float_digits", Some("3")));
-        assert_eq!(command("SET search_path TO a, \"B\""), set("search_path", Some("a, B")));
-        assert_eq!(command("set session timezone to default"), set("timezone", None));
+        assert_eq!(
+            command("set extra_float_digits = 3"),
+            set("extra_float_digits", Some("3"))
+        );
+        assert_eq!(
+            command("SET search_path TO a, \"B\""),
+            set("search_path", Some("a, B"))
+        );
+        assert_eq!(
+            command("set session timezone to default"),
+            set("timezone", None)
+        );
         assert_eq!(command("set time zone 'UTC'"), set("timezone", Some("UTC")));
-        assert_eq!(command("set names 'utf8'"), set("client_encoding", Some("utf8")));
-        assert_eq!(command("show hedgerow.position"), Some(Command::Show("hedgerow.position".to_owned())));
+        assert_eq!(
+            command("set names 'utf8'"),
+            set("client_encoding", Some("utf8"))
+        );
+        assert_eq!(
+            command("show hedgerow.position"),
+            Some(Command::Show("hedgerow.position".to_owned()))
+        );
         assert_eq!(
             command("show transaction isolation level"),
             Some(Command::Show("transaction_isolation".to_owned()))

@@ -1,22 +1,47 @@
 //! The engine: what all sessions share.
+//!
+//! Queries are planned and run on threads of the engine's own, so that a scan that waits for
+//! the disk, or a join that keeps a core busy, holds up no connection. All running queries
+//! share one bound of memory and one folder for what exceeds it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::error::SqlError;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::{
+    FairSpillPool, GreedyMemoryPool, MemoryPool, TrackConsumersPool,
+};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionConfig;
+use lsm::Store;
+use replication::catalog::Catalog;
+use replication::status::Status;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::{SqlError, code};
+use crate::functions;
+use crate::pg_catalog::SystemCatalog;
 use crate::session::{Session, SessionStart};
+
+/// Consumers of memory that an error about a full pool names.
+const CONSUMERS_NAMED: usize = 3;
+/// How often a waiting statement looks whether the replica has caught up.
+const CATCH_UP_POLL: Duration = Duration::from_millis(10);
 
 /// Limits and identity of an [`Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Memory for the operators of all running statements together, bytes.
     pub memory_bytes: usize,
-    /// Where sorts, joins and aggregations spill what exceeds it; `None`: they fail (53200).
+    /// A folder of the engine's own where sorts, joins and aggregations spill what exceeds it
+    /// (emptied at the start); `None`: they fail (53200).
     pub spill_directory: Option<PathBuf>,
     /// Disk space for that, bytes.
     pub spill_bytes: u64,
-    /// Threads that a statement is spread over.
+    /// Threads that a statement is spread over, and that all statements share.
     pub threads: usize,
     /// How long a statement waits after a start until the replica has caught up (57P03 then).
     pub catch_up_timeout: Duration,
@@ -39,19 +64,176 @@ impl Default for EngineOptions {
 
 /// Runs SQL over one store.
 pub struct Engine {
-    options: EngineOptions,
+    pub(crate) options: EngineOptions,
+    pub(crate) store: Arc<Store>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) status: Arc<Status>,
+    pub(crate) system: SystemCatalog,
+    /// Functions, rules and configuration; each statement runs on a clone.
+    pub(crate) state: SessionState,
+    /// Once true it stays true.
+    caught_up: AtomicBool,
+    /// `None` only while the engine is dropped.
+    runtime: Option<Runtime>,
 }
 
 impl Engine {
     /// An engine over `store`, whose tables and states `catalog` knows and whose sources
     /// `status` tells of.
     pub fn new(
-        store: Arc<lsm::Store>,
-        catalog: Arc<replication::catalog::Catalog>,
-        status: Arc<replication::status::Status>,
+        store: Arc<Store>,
+        catalog: Arc<Catalog>,
+        status: Arc<Status>,
         options: EngineOptions,
-    ) -> Result<Arc<Self>, SqlError>;
+    ) -> Result<Arc<Self>, SqlError> {
+        let start_failed = |error: std::io::Error| {
+            SqlError::new(
+                code::IO_ERROR,
+                format!("the query engine cannot start: {error}"),
+            )
+        };
+        if let Some(directory) = &options.spill_directory {
+            empty_directory(directory).map_err(start_failed)?;
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(options.threads.max(1))
+            .thread_name("hedgerow-query")
+            .enable_time()
+            .build()
+            .map_err(start_failed)?;
+        let state = session_state(&options)?;
+        let system = SystemCatalog::new()?;
+        Ok(Arc::new(Self {
+            options,
+            store,
+            catalog,
+            status,
+            system,
+            state,
+            caught_up: AtomicBool::new(false),
+            runtime: Some(runtime),
+        }))
+    }
 
     /// A session for one client.
-    pub fn session(self: &Arc<Self>, start: SessionStart) -> Session;
+    pub fn session(self: &Arc<Self>, start: &SessionStart) -> Result<Session, SqlError> {
+        Session::new(self.clone(), start)
+    }
+
+    /// Where queries run.
+    pub(crate) fn runtime(&self) -> &Runtime {
+        self.runtime
+            .as_ref()
+            .expect("the runtime is there until the engine is dropped")
+    }
+
+    /// Returns once no statement can see an older state than one before the last restart did.
+    pub(crate) async fn wait_until_caught_up(&self) -> Result<(), SqlError> {
+        let start = Instant::now();
+        while !self.is_caught_up() {
+            if start.elapsed() >= self.options.catch_up_timeout {
+                return Err(self.not_caught_up());
+            }
+            tokio::time::sleep(CATCH_UP_POLL).await;
+        }
+        Ok(())
+    }
+
+    fn is_caught_up(&self) -> bool {
+        if self.caught_up.load(Ordering::Relaxed) {
+            return true;
+        }
+        let caught_up = self.status.caught_up_since_start();
+        self.caught_up.fetch_or(caught_up, Ordering::Relaxed);
+        caught_up
+    }
+
+    fn not_caught_up(&self) -> SqlError {
+        let sources: Vec<String> = self
+            .status
+            .sources()
+            .iter()
+            .map(|source| {
+                let reason = source.reason.as_ref().map(|reason| format!(": {reason}"));
+                format!(
+                    "{} is {}, {} bytes behind{}",
+                    source.name,
+                    source.state.as_str(),
+                    source.lag_bytes,
+                    reason.unwrap_or_default()
+                )
+            })
+            .collect();
+        SqlError::new(
+            code::CANNOT_CONNECT_NOW,
+            "the replica has not yet caught up with the source since its start",
+        )
+        .with_detail(sources.join("; "))
+        .with_hint("Try again later; hedgerow.sources shows the progress.")
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Creates the folder, or removes what an earlier process left in it.
+fn empty_directory(directory: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            std::fs::remove_dir_all(path)?;
+        } else {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(options.threads.max(1))
+        .with_create_default_catalog_and_schema(false)
+        .with_default_catalog_and_schema(&options.database, "public");
+    let values = config.options_mut();
+    values.sql_parser.parse_float_as_decimal = true;
+    values.sql_parser.map_string_types_to_utf8view = false;
+    values.execution.time_zone = Some("+00:00".to_owned());
+    let builder = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime_env(options)?)
+        .with_default_features();
+    Ok(functions::register(builder).build())
+}
+
+fn runtime_env(options: &EngineOptions) -> Result<Arc<RuntimeEnv>, SqlError> {
+    let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).expect("is not zero");
+    let (pool, mode): (Arc<dyn MemoryPool>, _) = match &options.spill_directory {
+        Some(directory) => (
+            Arc::new(TrackConsumersPool::new(
+                FairSpillPool::new(options.memory_bytes),
+                named,
+            )),
+            DiskManagerMode::Directories(vec![directory.clone()]),
+        ),
+        None => (
+            Arc::new(TrackConsumersPool::new(
+                GreedyMemoryPool::new(options.memory_bytes),
+                named,
+            )),
+            DiskManagerMode::Disabled,
+        ),
+    };
+    let disk = DiskManagerBuilder::default()
+        .with_mode(mode)
+        .with_max_temp_directory_size(options.spill_bytes);
+    let builder = RuntimeEnvBuilder::new()
+        .with_memory_pool(pool)
+        .with_disk_manager_builder(disk);
+    Ok(builder.build_arc()?)
 }

@@ -94,7 +94,13 @@ pub mod code {
 impl SqlError {
     /// An error without detail and hint.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), detail: None, hint: None, position: None }
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+        }
     }
 
     /// The same with a detail.
@@ -113,7 +119,10 @@ impl SqlError {
 
     /// No such table.
     pub fn undefined_table(name: impl fmt::Display) -> Self {
-        Self::new(code::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        Self::new(
+            code::UNDEFINED_TABLE,
+            format!("relation \"{name}\" does not exist"),
+        )
     }
 
     /// A statement that changes data, schema or rights.
@@ -127,17 +136,26 @@ impl SqlError {
 
     /// Something that this release does not do.
     pub fn not_supported(what: impl fmt::Display) -> Self {
-        Self::new(code::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"))
+        Self::new(
+            code::FEATURE_NOT_SUPPORTED,
+            format!("{what} is not supported"),
+        )
     }
 
     /// Ended on the client's request.
     pub fn canceled() -> Self {
-        Self::new(code::QUERY_CANCELED, "canceling statement due to user request")
+        Self::new(
+            code::QUERY_CANCELED,
+            "canceling statement due to user request",
+        )
     }
 
     /// Ended by `statement_timeout`.
     pub fn timed_out() -> Self {
-        Self::new(code::QUERY_CANCELED, "canceling statement due to statement timeout")
+        Self::new(
+            code::QUERY_CANCELED,
+            "canceling statement due to statement timeout",
+        )
     }
 
     /// What a failed read of `table` (a name for people) means.
@@ -146,11 +164,16 @@ impl SqlError {
         let mut mapped = match error {
             StoreError::Corrupt { .. } => Self::new(code::DATA_CORRUPTED, error.to_string())
                 .with_hint("Other tables can still be read. Copying the table again repairs it."),
-            StoreError::VersionTooNew { .. } => Self::new(code::FEATURE_NOT_SUPPORTED, error.to_string()),
+            StoreError::VersionTooNew { .. } => {
+                Self::new(code::FEATURE_NOT_SUPPORTED, error.to_string())
+            }
             StoreError::DiskFull { .. } => Self::new(code::DISK_FULL, error.to_string()),
             StoreError::NoSuchTable(_) => Self::new(
                 code::UNDEFINED_TABLE,
-                format!("table {} has been dropped at the source", table.unwrap_or("?")),
+                format!(
+                    "table {} has been dropped at the source",
+                    table.unwrap_or("?")
+                ),
             ),
             StoreError::Poisoned(_) => Self::new(code::ADMIN_SHUTDOWN, error.to_string()),
             _ => Self::new(code::IO_ERROR, error.to_string()),
@@ -200,9 +223,10 @@ impl From<&DataFusionError> for SqlError {
                 Self::from(inner.as_ref())
             }
             DataFusionError::Shared(inner) => Self::from(inner.as_ref()),
-            DataFusionError::Collection(errors) => errors
-                .first()
-                .map_or_else(|| Self::new(code::INTERNAL_ERROR, "unknown error"), Self::from),
+            DataFusionError::Collection(errors) => errors.first().map_or_else(
+                || Self::new(code::INTERNAL_ERROR, "unknown error"),
+                Self::from,
+            ),
             DataFusionError::External(inner) => from_external(inner.as_ref()),
             DataFusionError::ArrowError(inner, _) => from_arrow(inner),
             DataFusionError::SQL(inner, _) => Self::from(inner.as_ref().clone()),
@@ -232,12 +256,20 @@ fn from_external(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Sql
     }
 }
 
+impl SqlError {
+    /// What an error of a computation means.
+    pub(crate) fn from_arrow(error: &ArrowError) -> Self {
+        from_arrow(error)
+    }
+}
+
 fn from_arrow(error: &ArrowError) -> SqlError {
     match error {
         ArrowError::DivideByZero => SqlError::new(code::DIVISION_BY_ZERO, "division by zero"),
-        ArrowError::ArithmeticOverflow(message) => {
-            SqlError::new(code::NUMERIC_VALUE_OUT_OF_RANGE, format!("value out of range: {message}"))
-        }
+        ArrowError::ArithmeticOverflow(message) => SqlError::new(
+            code::NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("value out of range: {message}"),
+        ),
         ArrowError::CastError(message) | ArrowError::ParseError(message) => {
             SqlError::new(code::INVALID_TEXT_REPRESENTATION, first_line(message))
         }
@@ -255,14 +287,22 @@ fn from_arrow(error: &ArrowError) -> SqlError {
 
 fn from_schema(error: &SchemaError) -> SqlError {
     match error {
-        SchemaError::FieldNotFound { field, valid_fields } => {
+        SchemaError::FieldNotFound {
+            field,
+            valid_fields,
+        } => {
             let quoted = match &field.relation {
                 Some(relation) => format!("{}.{}", relation.table(), field.name),
                 None => format!("\"{}\"", field.name),
             };
-            let error =
-                SqlError::new(code::UNDEFINED_COLUMN, format!("column {quoted} does not exist"));
-            match valid_fields.iter().find(|valid| valid.name.eq_ignore_ascii_case(&field.name)) {
+            let error = SqlError::new(
+                code::UNDEFINED_COLUMN,
+                format!("column {quoted} does not exist"),
+            );
+            match valid_fields
+                .iter()
+                .find(|valid| valid.name.eq_ignore_ascii_case(&field.name))
+            {
                 Some(valid) => error.with_hint(format!(
                     "Perhaps you meant to reference the column \"{}\".",
                     valid.flat_name()
@@ -343,7 +383,12 @@ fn from_exhausted(message: &str) -> SqlError {
 
 /// DataFusion's messages may go on with suggestions and backtraces; one line is the message.
 fn first_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
+    message
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -371,7 +416,11 @@ mod tests {
         let mapped = SqlError::from_store(&error, Some("public.t"));
         assert_eq!(mapped.code, "XX001");
         assert!(mapped.message.contains("7.seg") && mapped.message.contains("4096"));
-        assert!(mapped.detail.is_some_and(|detail| detail.contains("public.t")));
+        assert!(
+            mapped
+                .detail
+                .is_some_and(|detail| detail.contains("public.t"))
+        );
     }
 
     #[test]

@@ -15,16 +15,26 @@
 //!
 //! Does not: speak the wire protocol, write.
 
-// pub mod engine;
-// pub mod error;
-// pub mod outcome;
-// pub mod session;
-// pub mod statement;
+mod command;
+mod context;
+pub mod engine;
+pub mod error;
+mod functions;
+pub mod outcome;
+mod pg_catalog;
+pub mod pg_type;
+mod query;
+mod rewrite;
+pub mod session;
+mod settings;
+pub mod statement;
+mod table;
 
-// pub use datafusion::arrow;
-// pub use datafusion::common::ScalarValue;
-// pub use engine::{Engine, EngineOptions};
-// pub use error::SqlError;
-// pub use outcome::{Description, Notice, Outcome, ParameterType, RowStream};
-// pub use session::{Canceller, Session, SessionStart, TransactionStatus};
-// pub use statement::{Statement, parse};
+pub use datafusion::arrow;
+pub use datafusion::common::ScalarValue;
+pub use engine::{Engine, EngineOptions};
+pub use error::SqlError;
+pub use outcome::{Description, Notice, Outcome, ParameterType, RowStream};
+pub use session::{Canceller, Session, SessionStart, TransactionStatus};
+pub use statement::{Statement, parse};
+pub use table::column::{MODIFIER_KEY, OID_KEY, TYPE_KEY};

@@ -1,4 +1,33 @@
-//! A client's session: transaction, settings, statements. SIGNATURES.
+//! A client's session: transaction, settings, statements.
+//!
+//! A statement outside a transaction has a snapshot of its own. Inside one, the first
+//! statement that gives rows pins a snapshot and all later ones use it, whatever the isolation
+//! level: nothing here may change what a transaction has seen. An error fails the transaction;
+//! from then on only its end is accepted, as in PostgreSQL.
+//!
+//! Invariant: positions of one session's snapshots never go back.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use futures::StreamExt;
+use lsm::Snapshot;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use types::CommitPosition;
+
+use crate::command::Command;
+use crate::engine::Engine;
+use crate::error::{SqlError, code};
+use crate::functions::session::SessionFacts;
+use crate::outcome::{Description, Notice, Outcome, RowStream};
+use crate::query::{Limits, Query};
+use crate::settings::Settings;
+use crate::statement::{Statement, StatementKind};
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]
@@ -7,27 +36,529 @@ pub struct SessionStart {
     pub user: String,
     /// Settings from the startup packet (`application_name`, `TimeZone`, `options` already split).
     pub settings: Vec<(String, String)>,
+    /// What `pg_backend_pid()` gives.
+    pub process_id: i32,
 }
 
 /// Where the session is in a transaction (the wire's `I`, `T`, `E`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
+    /// Outside.
     Idle,
+    /// Inside.
     Open,
+    /// Inside one that failed.
     Failed,
 }
 
-impl Session {
-    /// The settings that a client is told of at the start (ParameterStatus).
-    pub fn reported_settings(&self) -> Vec<(String, String)>;
-    /// A setting's value as SHOW gives it.
-    pub fn setting(&self, name: &str) -> Option<String>;
-    pub fn transaction_status(&self) -> TransactionStatus;
-    /// Parameter types and result columns. `parameter_oids`: what the client declared, 0 = unknown.
-    pub async fn describe(&self, statement: &Statement, parameter_oids: &[u32]) -> Result<Description, SqlError>;
-    /// Runs a statement; `parameters` in the types that `describe` told. Statement timeout and cancel end the stream with 57014.
-    pub async fn execute(&self, statement: &Statement, parameters: Vec<ScalarValue>) -> Result<Outcome, SqlError>;
-    /// Ends the statement that runs now, from any thread.
-    pub fn canceller(&self) -> Canceller;
+/// A client's session. Statements run one at a time.
+pub struct Session {
+    engine: Arc<Engine>,
+    user: String,
+    process_id: i32,
+    shared: Arc<Shared>,
 }
-impl Canceller { pub fn cancel(&self); }   // Clone + Send + Sync
+
+/// What running results and cancellers share with the session.
+struct Shared {
+    state: Mutex<State>,
+    /// Ends the running statement.
+    cancel: Mutex<Option<watch::Sender<bool>>>,
+}
+
+struct State {
+    settings: Settings,
+    transaction: Option<Transaction>,
+    seen: CommitPosition,
+}
+
+struct Transaction {
+    snapshot: Option<Arc<Snapshot>>,
+    failed: bool,
+    began_us: i64,
+    /// Settings to go back to on rollback.
+    settings_before: Settings,
+    /// Settings to go back to at the end: name and value outside the transaction.
+    local: Vec<String>,
+    savepoints: Vec<String>,
+}
+
+/// Ends a session's running statement, from any thread. Without one it does nothing.
+#[derive(Clone)]
+pub struct Canceller {
+    shared: Arc<Shared>,
+}
+
+impl Canceller {
+    /// Ends the statement that runs now with 57014.
+    pub fn cancel(&self) {
+        if let Some(running) = self.shared.cancel.lock().as_ref() {
+            running.send_replace(true);
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new(engine: Arc<Engine>, start: &SessionStart) -> Result<Self, SqlError> {
+        let settings = Settings::new(&start.user, &start.settings)?;
+        let state = State {
+            settings,
+            transaction: None,
+            seen: CommitPosition::ZERO,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            cancel: Mutex::new(None),
+        });
+        Ok(Self {
+            engine,
+            user: start.user.clone(),
+            process_id: start.process_id,
+            shared,
+        })
+    }
+
+    /// The settings that a client is told of at the start (ParameterStatus).
+    pub fn reported_settings(&self) -> Vec<(String, String)> {
+        self.shared.state.lock().settings.reported()
+    }
+
+    /// A setting's value as SHOW gives it.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.shared.state.lock().settings.get(name)
+    }
+
+    /// Where the session is in a transaction.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        match &self.shared.state.lock().transaction {
+            None => TransactionStatus::Idle,
+            Some(transaction) if transaction.failed => TransactionStatus::Failed,
+            Some(_) => TransactionStatus::Open,
+        }
+    }
+
+    /// Ends the statement that runs now, from any thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller {
+            shared: self.shared.clone(),
+        }
+    }
+
+    /// Parameter types and result columns. `parameter_oids`: what the client declared, 0 for
+    /// unknown; may be shorter than the parameters.
+    pub async fn describe(
+        &self,
+        statement: &Statement,
+        parameter_oids: &[u32],
+    ) -> Result<Description, SqlError> {
+        let result = self.describe_statement(statement, parameter_oids).await;
+        self.shared.note(&result);
+        result
+    }
+
+    async fn describe_statement(
+        &self,
+        statement: &Statement,
+        parameter_oids: &[u32],
+    ) -> Result<Description, SqlError> {
+        let command = |schema| {
+            Ok(Description {
+                parameters: Vec::new(),
+                schema,
+            })
+        };
+        match statement.kind() {
+            StatementKind::Refused(_) => command(None),
+            StatementKind::Command(Command::Show(name)) => {
+                command(Some(show_schema(&[&Settings::canonical_name(name)])))
+            }
+            StatementKind::Command(Command::ShowAll) => command(Some(show_all_schema())),
+            StatementKind::Command(_) => command(None),
+            StatementKind::Query(ast) => {
+                self.shared.check_not_failed()?;
+                let query = self.query(ast.clone(), None);
+                let (declared, count) = (parameter_oids.to_vec(), statement.parameter_count());
+                let task = self
+                    .engine
+                    .runtime()
+                    .spawn(async move { query.describe(&declared, count) });
+                task.await
+                    .map_err(|_| SqlError::new(code::INTERNAL_ERROR, "the planner failed"))?
+            }
+        }
+    }
+
+    /// Runs a statement; `parameters` are of the types that `describe` told. The statement
+    /// timeout and a cancel end the stream with 57014.
+    pub async fn execute(
+        &self,
+        statement: &Statement,
+        parameters: Vec<ScalarValue>,
+    ) -> Result<Outcome, SqlError> {
+        let result = self.execute_statement(statement, parameters).await;
+        self.shared.note(&result);
+        result
+    }
+
+    async fn execute_statement(
+        &self,
+        statement: &Statement,
+        parameters: Vec<ScalarValue>,
+    ) -> Result<Outcome, SqlError> {
+        match statement.kind() {
+            StatementKind::Command(command) => self.command(command),
+            StatementKind::Refused(error) => {
+                self.shared.check_not_failed()?;
+                Err(error.clone())
+            }
+            StatementKind::Query(ast) => {
+                self.shared.check_not_failed()?;
+                let needed = statement.parameter_count();
+                if parameters.len() < needed {
+                    return Err(SqlError::new(
+                        code::UNDEFINED_PARAMETER,
+                        format!("there is no parameter ${needed}"),
+                    ));
+                }
+                self.run(ast, parameters).await
+            }
+        }
+    }
+
+    async fn run(&self, ast: &Ast, parameters: Vec<ScalarValue>) -> Result<Outcome, SqlError> {
+        let (sender, canceled) = watch::channel(false);
+        *self.shared.cancel.lock() = Some(sender);
+        let query = self.query(Box::new(ast.clone()), None);
+        if !self.in_snapshot() && query.reads_tables()? {
+            self.engine.wait_until_caught_up().await?;
+        }
+        let snapshot = self.snapshot();
+        let position = snapshot.position();
+        let query = self.query(query.statement, Some(snapshot));
+        let timeout = self.shared.state.lock().settings.statement_timeout();
+        let running = query
+            .start(parameters, Limits { timeout, canceled })
+            .await?;
+        let tag = if matches!(ast, Ast::Explain { .. }) {
+            "EXPLAIN"
+        } else {
+            "SELECT"
+        };
+        let shared = self.shared.clone();
+        let stream = running.stream.inspect(move |batch| shared.note(batch));
+        Ok(Outcome::Rows {
+            position,
+            schema: running.schema,
+            stream: stream.boxed(),
+            tag,
+        })
+    }
+
+    fn query(&self, statement: Box<Ast>, snapshot: Option<Arc<Snapshot>>) -> Query {
+        let state = self.shared.state.lock();
+        let facts = SessionFacts {
+            user: self.user.clone(),
+            database: self.engine.options.database.clone(),
+            search_path: state.settings.search_path(),
+            settings: state.settings.clone(),
+            process_id: self.process_id,
+            now_us: state
+                .transaction
+                .as_ref()
+                .map_or_else(now_us, |transaction| transaction.began_us),
+            position: snapshot.as_ref().map(|snapshot| snapshot.position()),
+        };
+        Query {
+            engine: self.engine.clone(),
+            facts,
+            statement,
+            snapshot,
+        }
+    }
+
+    /// Whether the open transaction has its snapshot.
+    fn in_snapshot(&self) -> bool {
+        let state = self.shared.state.lock();
+        state
+            .transaction
+            .as_ref()
+            .is_some_and(|transaction| transaction.snapshot.is_some())
+    }
+
+    /// The snapshot for the next statement.
+    fn snapshot(&self) -> Arc<Snapshot> {
+        let mut state = self.shared.state.lock();
+        if let Some(snapshot) = state.transaction.as_ref().and_then(|t| t.snapshot.clone()) {
+            return snapshot;
+        }
+        let snapshot = Arc::new(self.engine.store.pin());
+        assert!(
+            snapshot.position() >= state.seen,
+            "positions of a session never go back"
+        );
+        state.seen = snapshot.position();
+        if let Some(transaction) = &mut state.transaction {
+            transaction.snapshot = Some(snapshot.clone());
+        }
+        snapshot
+    }
+
+    fn command(&self, command: &Command) -> Result<Outcome, SqlError> {
+        let ends = matches!(
+            command,
+            Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_)
+        );
+        if !ends {
+            self.shared.check_not_failed()?;
+        }
+        let mut state = self.shared.state.lock();
+        match command {
+            Command::Begin { tag, isolation } => Ok(state.begin(tag, isolation.as_deref())),
+            Command::Commit { chain } => Ok(state.end(true, *chain)),
+            Command::Rollback { chain } => Ok(state.end(false, *chain)),
+            Command::Savepoint(name) => state.savepoint(name),
+            Command::Release(name) => state.release(name),
+            Command::RollbackTo(name) => state.rollback_to(name),
+            Command::Set { name, value, local } => state.set(name, value.as_deref(), *local),
+            Command::SetTransaction { .. } => Ok(done("SET")),
+            Command::Reset(Some(name)) => Ok(changed("RESET", state.settings.reset(name)?)),
+            Command::Reset(None) => Ok(changed("RESET", state.settings.reset_all())),
+            Command::Discard { all } => state.discard(*all),
+            Command::Done(tag) => Ok(done(tag)),
+            Command::ShowAll => Ok(show_all(&state)),
+            Command::Show(name) => {
+                let value = self.shown(&state, name)?;
+                Ok(rows(
+                    show_schema(&[&Settings::canonical_name(name)]),
+                    vec![vec![value]],
+                    state.seen,
+                ))
+            }
+        }
+    }
+
+    fn shown(&self, state: &State, name: &str) -> Result<String, SqlError> {
+        if name == "hedgerow.position" {
+            let pinned = state.transaction.as_ref().and_then(|t| t.snapshot.as_ref());
+            let position = pinned.map_or_else(|| self.engine.store.visible(), |s| s.position());
+            return Ok(position.to_string());
+        }
+        state.settings.get(name).ok_or_else(|| {
+            SqlError::new(
+                code::UNDEFINED_OBJECT,
+                format!("unrecognized configuration parameter \"{name}\""),
+            )
+        })
+    }
+}
+
+impl Shared {
+    /// An error fails the open transaction.
+    fn note<T>(&self, result: &Result<T, SqlError>) {
+        if result.is_err()
+            && let Some(transaction) = &mut self.state.lock().transaction
+        {
+            transaction.failed = true;
+        }
+    }
+
+    fn check_not_failed(&self) -> Result<(), SqlError> {
+        match &self.state.lock().transaction {
+            Some(transaction) if transaction.failed => Err(SqlError::new(
+                code::IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl State {
+    fn begin(&mut self, tag: &'static str, isolation: Option<&str>) -> Outcome {
+        if self.transaction.is_some() {
+            let warning = "there is already a transaction in progress";
+            return warned(tag, code::ACTIVE_SQL_TRANSACTION, warning);
+        }
+        self.transaction = Some(Transaction {
+            snapshot: None,
+            failed: false,
+            began_us: now_us(),
+            settings_before: self.settings.clone(),
+            local: Vec::new(),
+            savepoints: Vec::new(),
+        });
+        // Every level is served as repeatable read, which is at least what was asked for.
+        if let Some(level) = isolation
+            && self
+                .set("transaction_isolation", Some(level), true)
+                .is_err()
+        {
+            unreachable!("the isolation level is a setting that takes any value");
+        }
+        done(tag)
+    }
+
+    fn end(&mut self, commit: bool, chain: bool) -> Outcome {
+        let Some(transaction) = self.transaction.take() else {
+            let tag = if commit { "COMMIT" } else { "ROLLBACK" };
+            return warned(
+                tag,
+                code::NO_ACTIVE_SQL_TRANSACTION,
+                "there is no transaction in progress",
+            );
+        };
+        let kept = commit && !transaction.failed;
+        let during = std::mem::take(&mut self.settings);
+        self.settings = if kept {
+            during.clone()
+        } else {
+            transaction.settings_before.clone()
+        };
+        for name in transaction.local.iter().filter(|_| kept) {
+            self.settings.restore(name, &transaction.settings_before);
+        }
+        let told = self.settings.differences(&during);
+        let tag = if kept { "COMMIT" } else { "ROLLBACK" };
+        if chain {
+            self.begin(tag, None);
+        }
+        changed(tag, told)
+    }
+
+    fn open(&mut self, command: &str) -> Result<&mut Transaction, SqlError> {
+        self.transaction.as_mut().ok_or_else(|| {
+            SqlError::new(
+                code::NO_ACTIVE_SQL_TRANSACTION,
+                format!("{command} can only be used in transaction blocks"),
+            )
+        })
+    }
+
+    fn savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {
+        self.open("SAVEPOINT")?.savepoints.push(name.to_owned());
+        Ok(done("SAVEPOINT"))
+    }
+
+    fn release(&mut self, name: &str) -> Result<Outcome, SqlError> {
+        let transaction = self.open("RELEASE SAVEPOINT")?;
+        let place = transaction.place(name)?;
+        transaction.savepoints.truncate(place);
+        Ok(done("RELEASE"))
+    }
+
+    fn rollback_to(&mut self, name: &str) -> Result<Outcome, SqlError> {
+        let transaction = self.open("ROLLBACK TO SAVEPOINT")?;
+        let place = transaction.place(name)?;
+        transaction.savepoints.truncate(place + 1);
+        transaction.failed = false;
+        Ok(done("ROLLBACK"))
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<Outcome, SqlError> {
+        if local && self.transaction.is_none() {
+            let warning = "SET LOCAL can only be used in transaction blocks";
+            return Ok(warned("SET", code::NO_ACTIVE_SQL_TRANSACTION, warning));
+        }
+        let told = match value {
+            Some(value) => self.settings.set(name, value)?,
+            None => self.settings.reset(name)?,
+        };
+        if let Some(transaction) = self.transaction.as_mut().filter(|_| local) {
+            transaction.local.push(name.to_owned());
+        }
+        Ok(changed("SET", told))
+    }
+
+    fn discard(&mut self, all: bool) -> Result<Outcome, SqlError> {
+        if !all {
+            return Ok(done("DISCARD"));
+        }
+        if self.transaction.is_some() {
+            return Err(SqlError::new(
+                code::ACTIVE_SQL_TRANSACTION,
+                "DISCARD ALL cannot run inside a transaction block",
+            ));
+        }
+        Ok(changed("DISCARD ALL", self.settings.reset_all()))
+    }
+}
+
+impl Transaction {
+    fn place(&self, name: &str) -> Result<usize, SqlError> {
+        self.savepoints
+            .iter()
+            .rposition(|savepoint| savepoint == name)
+            .ok_or_else(|| {
+                SqlError::new(
+                    code::INVALID_SAVEPOINT,
+                    format!("savepoint \"{name}\" does not exist"),
+                )
+            })
+    }
+}
+
+fn now_us() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn done(tag: &'static str) -> Outcome {
+    changed(tag, Vec::new())
+}
+
+fn changed(tag: &'static str, changed: Vec<(String, String)>) -> Outcome {
+    Outcome::Command {
+        tag,
+        notice: None,
+        changed,
+    }
+}
+
+fn warned(tag: &'static str, code: &'static str, message: &str) -> Outcome {
+    let notice = Notice {
+        severity: "WARNING",
+        code,
+        message: message.to_owned(),
+    };
+    Outcome::Command {
+        tag,
+        notice: Some(notice),
+        changed: Vec::new(),
+    }
+}
+
+fn show_schema(names: &[&str]) -> SchemaRef {
+    let fields: Vec<Field> = names
+        .iter()
+        .map(|name| Field::new(*name, DataType::Utf8, true))
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
+fn show_all_schema() -> SchemaRef {
+    show_schema(&["name", "setting", "description"])
+}
+
+fn show_all(state: &State) -> Outcome {
+    let (names, values): (Vec<String>, Vec<String>) = state.settings.all().into_iter().unzip();
+    let empty = vec![String::new(); names.len()];
+    rows(show_all_schema(), vec![names, values, empty], state.seen)
+}
+
+/// Text columns as the result of SHOW.
+fn rows(schema: SchemaRef, columns: Vec<Vec<String>>, position: CommitPosition) -> Outcome {
+    let arrays: Vec<ArrayRef> = columns
+        .into_iter()
+        .map(|column| Arc::new(StringArray::from(column)) as ArrayRef)
+        .collect();
+    let batch = RecordBatch::try_new(schema.clone(), arrays).expect("columns of text, one a name");
+    let stream: RowStream = futures::stream::iter([Ok(batch)]).boxed();
+    Outcome::Rows {
+        position,
+        schema,
+        stream,
+        tag: "SHOW",
+    }
+}

@@ -79,7 +79,10 @@ fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError>
     let words: Vec<&TokenWithSpan> = tokens.iter().filter(|token| !is_blank(token)).collect();
     let (first, last) = (words[0], words[words.len() - 1]);
     let text = slice(sql, first.span.start, last.span.end).to_owned();
-    let parameters = words.iter().filter_map(|token| parameter_number(&token.token)).max();
+    let parameters = words
+        .iter()
+        .filter_map(|token| parameter_number(&token.token))
+        .max();
     let kind = match &first.token {
         Token::Word(word) if word.quote_style.is_none() => match word.keyword {
             Keyword::SELECT | Keyword::WITH | Keyword::VALUES | Keyword::TABLE => {
@@ -91,7 +94,13 @@ fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError>
         Token::LParen => parse_query(sql, tokens)?,
         _ => return Err(near(sql, first)),
     };
-    Ok(Statement { inner: Arc::new(Inner { text, parameters: parameters.unwrap_or(0), kind }) })
+    Ok(Statement {
+        inner: Arc::new(Inner {
+            text,
+            parameters: parameters.unwrap_or(0),
+            kind,
+        }),
+    })
 }
 
 fn parameter_number(token: &Token) -> Option<usize> {
@@ -104,7 +113,9 @@ fn parameter_number(token: &Token) -> Option<usize> {
 fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, SqlError> {
     let dialect = PostgreSqlDialect {};
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.to_vec());
-    let statement = parser.parse_statement().map_err(|error| parser_error(sql, error))?;
+    let statement = parser
+        .parse_statement()
+        .map_err(|error| parser_error(sql, error))?;
     let next = parser.peek_token();
     if next.token != Token::EOF {
         return Err(near(sql, &next));
@@ -129,7 +140,10 @@ fn query_refusal(query: &Query) -> Option<SqlError> {
         return Some(SqlError::read_only("SELECT FOR UPDATE"));
     }
     let common = query.with.iter().flat_map(|with| &with.cte_tables);
-    common.filter_map(|table| query_refusal(&table.query)).next().or_else(|| body_refusal(&query.body))
+    common
+        .filter_map(|table| query_refusal(&table.query))
+        .next()
+        .or_else(|| body_refusal(&query.body))
 }
 
 fn body_refusal(body: &SetExpr) -> Option<SqlError> {
@@ -138,27 +152,38 @@ fn body_refusal(body: &SetExpr) -> Option<SqlError> {
         SetExpr::Update(_) => Some(SqlError::read_only("UPDATE")),
         SetExpr::Delete(_) => Some(SqlError::read_only("DELETE")),
         SetExpr::Merge(_) => Some(SqlError::read_only("MERGE")),
-        SetExpr::Select(select) if select.into.is_some() => Some(SqlError::read_only("SELECT INTO")),
+        SetExpr::Select(select) if select.into.is_some() => {
+            Some(SqlError::read_only("SELECT INTO"))
+        }
         SetExpr::Query(query) => query_refusal(query),
-        SetExpr::SetOperation { left, right, .. } => body_refusal(left).or_else(|| body_refusal(right)),
+        SetExpr::SetOperation { left, right, .. } => {
+            body_refusal(left).or_else(|| body_refusal(right))
+        }
         _ => None,
     }
 }
 
 fn first_word(text: &str) -> String {
-    text.split_whitespace().next().unwrap_or_default().to_owned()
+    text.split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// A statement that is no query, by its first word.
-fn parse_other(sql: &str, first: &str, words: &[&TokenWithSpan]) -> Result<StatementKind, SqlError> {
+fn parse_other(
+    sql: &str,
+    first: &str,
+    words: &[&TokenWithSpan],
+) -> Result<StatementKind, SqlError> {
     let plain: Vec<&Token> = words.iter().map(|token| &token.token).collect();
     let upper = first.to_ascii_uppercase();
     if let Some(command) = command::parse(&upper, &plain[1..]) {
         return match command {
             Ok(command) => Ok(StatementKind::Command(command)),
-            Err(command::Fault::At(index)) => {
-                Err(words.get(index + 1).map_or_else(|| at_end(sql), |token| near(sql, token)))
-            }
+            Err(command::Fault::At(index)) => Err(words
+                .get(index + 1)
+                .map_or_else(|| at_end(sql), |token| near(sql, token))),
             Err(command::Fault::Refused(error)) => Ok(StatementKind::Refused(error)),
         };
     }
@@ -168,7 +193,9 @@ fn parse_other(sql: &str, first: &str, words: &[&TokenWithSpan]) -> Result<State
             Ok(StatementKind::Refused(SqlError::read_only(&upper)))
         }
         "CREATE" | "ALTER" | "DROP" => {
-            let object = plain.get(1).map(|token| token.to_string().to_ascii_uppercase());
+            let object = plain
+                .get(1)
+                .map(|token| token.to_string().to_ascii_uppercase());
             let what = format!("{upper} {}", object.unwrap_or_default());
             Ok(StatementKind::Refused(SqlError::read_only(what.trim_end())))
         }
@@ -182,9 +209,17 @@ fn parse_other(sql: &str, first: &str, words: &[&TokenWithSpan]) -> Result<State
 }
 
 fn copy_refusal(tokens: &[&Token]) -> SqlError {
-    let from = tokens.iter().any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::FROM));
-    let to = tokens.iter().any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::TO));
-    if from && !to { SqlError::read_only("COPY FROM") } else { SqlError::not_supported("COPY TO") }
+    let from = tokens
+        .iter()
+        .any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::FROM));
+    let to = tokens
+        .iter()
+        .any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::TO));
+    if from && !to {
+        SqlError::read_only("COPY FROM")
+    } else {
+        SqlError::not_supported("COPY TO")
+    }
 }
 
 /// `syntax error at or near …`
@@ -193,7 +228,10 @@ fn near(sql: &str, token: &TokenWithSpan) -> SqlError {
         return at_end(sql);
     }
     let shown = slice(sql, token.span.start, token.span.end);
-    let mut error = SqlError::new(code::SYNTAX_ERROR, format!("syntax error at or near \"{shown}\""));
+    let mut error = SqlError::new(
+        code::SYNTAX_ERROR,
+        format!("syntax error at or near \"{shown}\""),
+    );
     error.position = Some(character(sql, token.span.start));
     error
 }
@@ -222,10 +260,16 @@ fn parser_error(sql: &str, error: ParserError) -> SqlError {
     if found == "EOF" {
         return at_end(sql).with_detail(format!("{expected}."));
     }
-    let mut mapped = SqlError::new(code::SYNTAX_ERROR, format!("syntax error at or near \"{found}\""))
-        .with_detail(format!("{expected}."));
+    let mut mapped = SqlError::new(
+        code::SYNTAX_ERROR,
+        format!("syntax error at or near \"{found}\""),
+    )
+    .with_detail(format!("{expected}."));
     mapped.position = place.split_once(", Column: ").and_then(|(line, column)| {
-        let location = Location { line: line.parse().ok()?, column: column.parse().ok()? };
+        let location = Location {
+            line: line.parse().ok()?,
+            column: column.parse().ok()?,
+        };
         Some(character(sql, location))
     });
     mapped
@@ -237,9 +281,15 @@ fn offset(sql: &str, location: Location) -> usize {
     let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
     let start = match line {
         0 => 0,
-        _ => sql.match_indices('\n').nth(line - 1).map_or(sql.len(), |(index, _)| index + 1),
+        _ => sql
+            .match_indices('\n')
+            .nth(line - 1)
+            .map_or(sql.len(), |(index, _)| index + 1),
     };
-    sql[start..].char_indices().nth(column).map_or(sql.len(), |(index, _)| start + index)
+    sql[start..]
+        .char_indices()
+        .nth(column)
+        .map_or(sql.len(), |(index, _)| start + index)
 }
 
 /// The same in characters from 1, as the wire counts.
@@ -301,6 +351,9 @@ mod tests {
         assert_eq!(error.message, "syntax error at or near \"t\"");
         assert_eq!(error.position, Some(26));
         let error = parse("selct 1").expect_err("is wrong");
-        assert_eq!((error.message.as_str(), error.position), ("syntax error at or near \"selct\"", Some(1)));
+        assert_eq!(
+            (error.message.as_str(), error.position),
+            ("syntax error at or near \"selct\"", Some(1))
+        );
     }
 }

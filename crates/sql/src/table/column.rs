@@ -20,8 +20,12 @@ pub const TYPE_KEY: &str = "pg.type";
 pub(crate) fn visible_schema(table: &TableSchema) -> SchemaRef {
     let fields: Vec<Field> = visible(table)
         .map(|(index, column)| {
-            Field::new(&column.name, column.column_type.arrow_type(), !table.key.contains(&index))
-                .with_metadata(metadata(column))
+            Field::new(
+                &column.name,
+                column.column_type.arrow_type(),
+                !table.key.contains(&index),
+            )
+            .with_metadata(metadata(column))
         })
         .collect();
     Arc::new(Schema::new(fields))
@@ -29,7 +33,11 @@ pub(crate) fn visible_schema(table: &TableSchema) -> SchemaRef {
 
 /// The columns that queries see, with their places among the stored ones.
 pub(crate) fn visible(table: &TableSchema) -> impl Iterator<Item = (usize, &Column)> {
-    table.columns.iter().enumerate().filter(|(_, column)| !column.hidden)
+    table
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| !column.hidden)
 }
 
 fn metadata(column: &Column) -> HashMap<String, String> {

@@ -42,7 +42,9 @@ struct Bounds {
 pub(crate) fn narrows(table: &TableSchema, filter: &Expr) -> bool {
     let mut bounds = vec![Bounds::default(); table.key.len()];
     apply(table, filter, &mut bounds);
-    bounds.iter().any(|bounds| bounds.low.is_some() || bounds.high.is_some())
+    bounds
+        .iter()
+        .any(|bounds| bounds.low.is_some() || bounds.high.is_some())
 }
 
 /// The range of keys in which all rows of `table` lie that satisfy all `filters`.
@@ -51,8 +53,11 @@ pub(crate) fn key_range(table: &TableSchema, filters: &[Expr]) -> Narrowed {
     for filter in filters {
         apply(table, filter, &mut bounds);
     }
-    let types: Vec<ColumnType> =
-        table.key.iter().map(|&index| table.columns[index].column_type).collect();
+    let types: Vec<ColumnType> = table
+        .key
+        .iter()
+        .map(|&index| table.columns[index].column_type)
+        .collect();
     combine(&bounds, &types)
 }
 
@@ -75,20 +80,32 @@ pub(crate) fn intersect(a: &KeyRange, b: &KeyRange) -> Option<KeyRange> {
 /// Narrows `bounds` by one filter.
 fn apply(table: &TableSchema, filter: &Expr, bounds: &mut [Bounds]) {
     match filter {
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::And,
+            right,
+        }) => {
             apply(table, left, bounds);
             apply(table, right, bounds);
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            if let (Some(place), Expr::Literal(value, _)) = (key_column(table, left), right.as_ref()) {
+            if let (Some(place), Expr::Literal(value, _)) =
+                (key_column(table, left), right.as_ref())
+            {
                 narrow(table, &mut bounds[place], place, *op, value);
-            } else if let (Expr::Literal(value, _), Some(place)) = (left.as_ref(), key_column(table, right))
+            } else if let (Expr::Literal(value, _), Some(place)) =
+                (left.as_ref(), key_column(table, right))
                 && let Some(op) = op.swap()
             {
                 narrow(table, &mut bounds[place], place, op, value);
             }
         }
-        Expr::Between(Between { expr, negated: false, low, high }) => {
+        Expr::Between(Between {
+            expr,
+            negated: false,
+            low,
+            high,
+        }) => {
             if let Some(place) = key_column(table, expr) {
                 if let Expr::Literal(value, _) = low.as_ref() {
                     narrow(table, &mut bounds[place], place, Operator::GtEq, value);
@@ -112,9 +129,20 @@ fn apply_list(table: &TableSchema, list: &InList, bounds: &mut [Bounds]) {
         return;
     };
     let known = || values.iter().copied().filter(|value| !value.is_null());
-    let least = known().reduce(|a, b| if matches!(b.partial_cmp(a), Some(std::cmp::Ordering::Less)) { b } else { a });
-    let greatest =
-        known().reduce(|a, b| if matches!(b.partial_cmp(a), Some(std::cmp::Ordering::Greater)) { b } else { a });
+    let least = known().reduce(|a, b| {
+        if matches!(b.partial_cmp(a), Some(std::cmp::Ordering::Less)) {
+            b
+        } else {
+            a
+        }
+    });
+    let greatest = known().reduce(|a, b| {
+        if matches!(b.partial_cmp(a), Some(std::cmp::Ordering::Greater)) {
+            b
+        } else {
+            a
+        }
+    });
     if let (Some(least), Some(greatest)) = (least, greatest) {
         narrow(table, &mut bounds[place], place, Operator::GtEq, least);
         narrow(table, &mut bounds[place], place, Operator::LtEq, greatest);
@@ -140,20 +168,62 @@ fn key_column(table: &TableSchema, expr: &Expr) -> Option<usize> {
 }
 
 /// Narrows one column's bounds by `column op value`.
-fn narrow(table: &TableSchema, bounds: &mut Bounds, place: usize, op: Operator, value: &ScalarValue) {
+fn narrow(
+    table: &TableSchema,
+    bounds: &mut Bounds,
+    place: usize,
+    op: Operator,
+    value: &ScalarValue,
+) {
     let column_type = table.columns[table.key[place]].column_type;
     let Some(value) = exactly(value, column_type) else {
         return;
     };
     match op {
         Operator::Eq => {
-            raise(&mut bounds.low, Bound { value: value.clone(), inclusive: true });
-            lower(&mut bounds.high, Bound { value, inclusive: true });
+            raise(
+                &mut bounds.low,
+                Bound {
+                    value: value.clone(),
+                    inclusive: true,
+                },
+            );
+            lower(
+                &mut bounds.high,
+                Bound {
+                    value,
+                    inclusive: true,
+                },
+            );
         }
-        Operator::Gt => raise(&mut bounds.low, Bound { value, inclusive: false }),
-        Operator::GtEq => raise(&mut bounds.low, Bound { value, inclusive: true }),
-        Operator::Lt => lower(&mut bounds.high, Bound { value, inclusive: false }),
-        Operator::LtEq => lower(&mut bounds.high, Bound { value, inclusive: true }),
+        Operator::Gt => raise(
+            &mut bounds.low,
+            Bound {
+                value,
+                inclusive: false,
+            },
+        ),
+        Operator::GtEq => raise(
+            &mut bounds.low,
+            Bound {
+                value,
+                inclusive: true,
+            },
+        ),
+        Operator::Lt => lower(
+            &mut bounds.high,
+            Bound {
+                value,
+                inclusive: false,
+            },
+        ),
+        Operator::LtEq => lower(
+            &mut bounds.high,
+            Bound {
+                value,
+                inclusive: true,
+            },
+        ),
         _ => {}
     }
 }
@@ -175,22 +245,26 @@ fn exactly(value: &ScalarValue, column_type: ColumnType) -> Option<ScalarValue> 
 }
 
 fn raise(low: &mut Option<Bound>, bound: Bound) {
-    let tighter = low.as_ref().is_none_or(|old| match bound.value.partial_cmp(&old.value) {
-        Some(std::cmp::Ordering::Greater) => true,
-        Some(std::cmp::Ordering::Equal) => old.inclusive && !bound.inclusive,
-        _ => false,
-    });
+    let tighter = low
+        .as_ref()
+        .is_none_or(|old| match bound.value.partial_cmp(&old.value) {
+            Some(std::cmp::Ordering::Greater) => true,
+            Some(std::cmp::Ordering::Equal) => old.inclusive && !bound.inclusive,
+            _ => false,
+        });
     if tighter {
         *low = Some(bound);
     }
 }
 
 fn lower(high: &mut Option<Bound>, bound: Bound) {
-    let tighter = high.as_ref().is_none_or(|old| match bound.value.partial_cmp(&old.value) {
-        Some(std::cmp::Ordering::Less) => true,
-        Some(std::cmp::Ordering::Equal) => old.inclusive && !bound.inclusive,
-        _ => false,
-    });
+    let tighter = high
+        .as_ref()
+        .is_none_or(|old| match bound.value.partial_cmp(&old.value) {
+            Some(std::cmp::Ordering::Less) => true,
+            Some(std::cmp::Ordering::Equal) => old.inclusive && !bound.inclusive,
+            _ => false,
+        });
     if tighter {
         *high = Some(bound);
     }
@@ -200,7 +274,9 @@ impl Bounds {
     /// The one value that is left.
     fn single(&self) -> Option<&ScalarValue> {
         match (&self.low, &self.high) {
-            (Some(low), Some(high)) if low.inclusive && high.inclusive && low.value == high.value => {
+            (Some(low), Some(high))
+                if low.inclusive && high.inclusive && low.value == high.value =>
+            {
                 Some(&low.value)
             }
             _ => None,
@@ -239,7 +315,10 @@ fn tail(prefix: Vec<ArrayRef>, column: &Bounds, types: &[ColumnType]) -> Narrowe
         KeyRange::default()
     } else {
         let (start, end) = SortKey::prefix_range(&prefix, types);
-        KeyRange { start: Some(start), end }
+        KeyRange {
+            start: Some(start),
+            end,
+        }
     };
     let of = |bound: &Bound| {
         let mut columns = prefix.clone();

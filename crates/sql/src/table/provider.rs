@@ -42,12 +42,23 @@ impl Table {
         snapshot: Option<Arc<Snapshot>>,
     ) -> Self {
         let stored: Vec<usize> = visible(&schema).map(|(index, _)| index).collect();
-        let key: Option<Vec<usize>> =
-            schema.key.iter().map(|index| stored.iter().position(|place| place == index)).collect();
+        let key: Option<Vec<usize>> = schema
+            .key
+            .iter()
+            .map(|index| stored.iter().position(|place| place == index))
+            .collect();
         let constraints = key.map_or_else(Constraints::default, |key| {
             Constraints::new_unverified(vec![Constraint::PrimaryKey(key)])
         });
-        Self { id, visible: visible_schema(&schema), stored, constraints, schema, store, snapshot }
+        Self {
+            id,
+            visible: visible_schema(&schema),
+            stored,
+            constraints,
+            schema,
+            store,
+            snapshot,
+        }
     }
 
     fn row_estimate(&self) -> Option<u64> {
@@ -60,19 +71,27 @@ impl Table {
             Narrowed::Nothing => return Ok(Vec::new()),
             Narrowed::Range(range) => range,
         };
-        let small = self.row_estimate().is_some_and(|rows| rows <= ROWS_FOR_ONE_PART);
+        let small = self
+            .row_estimate()
+            .is_some_and(|rows| rows <= ROWS_FOR_ONE_PART);
         if parts <= 1 || small {
             return Ok(vec![range]);
         }
-        let cuts = snapshot.split(self.id, parts).map_err(|error| {
-            SqlError::from_store(&error, Some(&self.schema.name.to_string()))
-        })?;
-        Ok(cuts.iter().filter_map(|cut| key_range::intersect(cut, &range)).collect())
+        let cuts = snapshot
+            .split(self.id, parts)
+            .map_err(|error| SqlError::from_store(&error, Some(&self.schema.name.to_string())))?;
+        Ok(cuts
+            .iter()
+            .filter_map(|cut| key_range::intersect(cut, &range))
+            .collect())
     }
 
     fn estimate(&self, filtered: bool) -> Statistics {
         let mut statistics = Statistics::new_unknown(&self.visible);
-        let Some(rows) = self.row_estimate().and_then(|rows| usize::try_from(rows).ok()) else {
+        let Some(rows) = self
+            .row_estimate()
+            .and_then(|rows| usize::try_from(rows).ok())
+        else {
             return statistics;
         };
         statistics.num_rows = Precision::Inexact(if filtered { rows / 5 + 1 } else { rows });
@@ -91,7 +110,9 @@ impl Table {
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Table").field("name", &self.schema.name).finish_non_exhaustive()
+        f.debug_struct("Table")
+            .field("name", &self.schema.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -113,7 +134,10 @@ impl TableProvider for Table {
         Some(self.estimate(false))
     }
 
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
         Ok(filters
             .iter()
             .map(|filter| match key_range::narrows(&self.schema, filter) {
@@ -131,10 +155,17 @@ impl TableProvider for Table {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let snapshot = self.snapshot.clone().ok_or_else(|| {
-            SqlError::new(crate::error::code::INTERNAL_ERROR, "a described statement was run")
+            SqlError::new(
+                crate::error::code::INTERNAL_ERROR,
+                "a described statement was run",
+            )
         })?;
         let config = state.config();
-        let parts = if limit.is_some() { 1 } else { config.target_partitions() };
+        let parts = if limit.is_some() {
+            1
+        } else {
+            config.target_partitions()
+        };
         let ranges = self.ranges(&snapshot, filters, parts)?;
         let places: Vec<usize> = match projection {
             Some(projection) => projection.clone(),
@@ -149,6 +180,8 @@ impl TableProvider for Table {
         };
         let schema = Arc::new(self.visible.project(&places)?);
         let statistics = self.estimate(!filters.is_empty()).project(Some(&places));
-        Ok(Arc::new(ScanExec::new(target, schema, ranges, limit, statistics)))
+        Ok(Arc::new(ScanExec::new(
+            target, schema, ranges, limit, statistics,
+        )))
     }
 }

@@ -17,10 +17,11 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, StatisticsArgs};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
@@ -92,15 +93,24 @@ fn key_ordering(target: &ScanTarget, schema: &SchemaRef) -> Option<Vec<PhysicalS
         let Some(place) = place.filter(|_| !float) else {
             break;
         };
-        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(schema.field(place).name(), place));
-        ordering.push(PhysicalSortExpr::new(column, SortOptions { descending: false, nulls_first: false }));
+        let column: Arc<dyn PhysicalExpr> =
+            Arc::new(Column::new(schema.field(place).name(), place));
+        ordering.push(PhysicalSortExpr::new(
+            column,
+            SortOptions {
+                descending: false,
+                nulls_first: false,
+            },
+        ));
     }
     (!ordering.is_empty()).then_some(ordering)
 }
 
 impl fmt::Debug for ScanExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScanExec").field("table", &self.target.schema.name).finish_non_exhaustive()
+        f.debug_struct("ScanExec")
+            .field("table", &self.target.schema.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -112,7 +122,8 @@ impl DisplayAs for ScanExec {
             .iter()
             .map(|&index| self.target.schema.columns[index].name.as_str())
             .collect();
-        let bounded = self.ranges.iter().any(|range| range.start.is_some()) || self.ranges.is_empty();
+        let bounded =
+            self.ranges.iter().any(|range| range.start.is_some()) || self.ranges.is_empty();
         write!(
             f,
             "ScanExec: table={}, columns=[{}], parts={}{}",
@@ -148,7 +159,10 @@ impl ExecutionPlan for ScanExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
     }
 
@@ -162,20 +176,29 @@ impl ExecutionPlan for ScanExec {
             metrics: BaselineMetrics::new(&self.metrics, partition),
         };
         let batches = stream::iter(reader);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            batches,
+        )))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
     }
 
-    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
         if args.partition().is_none() || self.ranges.len() <= 1 {
             return Ok(self.statistics.clone());
         }
         let mut part = Statistics::clone(&self.statistics);
         part.num_rows = match part.num_rows.get_value() {
-            Some(rows) => datafusion::common::stats::Precision::Inexact(rows / self.ranges.len() + 1),
+            Some(rows) => {
+                datafusion::common::stats::Precision::Inexact(rows / self.ranges.len() + 1)
+            }
             None => part.num_rows,
         };
         Ok(Arc::new(part))
@@ -196,14 +219,20 @@ struct Reader {
 
 impl Reader {
     fn read(&mut self) -> Result<Option<RecordBatch>> {
-        let of_table = |error| SqlError::from_store(&error, Some(&self.target.schema.name.to_string()));
+        let of_table =
+            |error| SqlError::from_store(&error, Some(&self.target.schema.name.to_string()));
         if let Some(range) = self.range.take() {
             let request = ScanRequest {
                 projection: self.target.stored.clone(),
                 range,
                 batch_rows: self.target.batch_rows,
             };
-            self.scan = Some(self.target.snapshot.scan(self.target.table, request).map_err(of_table)?);
+            self.scan = Some(
+                self.target
+                    .snapshot
+                    .scan(self.target.table, request)
+                    .map_err(of_table)?,
+            );
         }
         let Some(batch) = self.scan.as_mut().and_then(Iterator::next) else {
             self.scan = None;
@@ -216,7 +245,11 @@ impl Reader {
             self.scan = None;
         }
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), batch.columns().to_vec(), &options)?;
+        let batch = RecordBatch::try_new_with_options(
+            self.schema.clone(),
+            batch.columns().to_vec(),
+            &options,
+        )?;
         Ok(Some(batch.slice(0, rows)))
     }
 }

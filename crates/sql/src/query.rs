@@ -1,0 +1,358 @@
+//! One statement that gives rows: planned and run on the engine's threads.
+//!
+//! 1. The statement is planned against its snapshot, values take the places of parameters.
+//! 2. A task on the engine's threads runs the plan and sends batches through a short channel;
+//!    when the client does not take them the task waits, and with it the scans.
+//! 3. The stream that the client reads ends with the task's end mark. A channel that closes
+//!    without one is an error: a result is complete or it is none.
+//!
+//! Dropping the stream, the statement timeout and a cancel request all end the task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::{ParamValues, ScalarValue, TableReference};
+use datafusion::execution::TaskContext;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use futures::StreamExt;
+use lsm::Snapshot;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::context::StatementContext;
+use crate::engine::Engine;
+use crate::error::{SqlError, code};
+use crate::functions::session::SessionFacts;
+use crate::outcome::{Description, ParameterType, RowStream};
+use crate::pg_type;
+use crate::rewrite;
+
+/// Batches between the query's task and the client.
+const BATCHES_AHEAD: usize = 2;
+
+/// A query with everything it needs.
+pub(crate) struct Query {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) facts: SessionFacts,
+    pub(crate) statement: Box<Ast>,
+    /// `None` when it is only described.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+}
+
+/// What ends a running query early.
+pub(crate) struct Limits {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) canceled: watch::Receiver<bool>,
+}
+
+/// What a query's task tells: batches, then the end mark.
+type Message = Result<Option<RecordBatch>, SqlError>;
+
+/// A running query.
+pub(crate) struct Running {
+    pub(crate) schema: SchemaRef,
+    pub(crate) stream: RowStream,
+}
+
+impl Query {
+    /// Whether the statement names a replicated table.
+    pub(crate) fn reads_tables(&self) -> Result<bool, SqlError> {
+        let context = self.context(&self.engine.state);
+        let statement = datafusion::sql::parser::Statement::Statement(self.statement.clone());
+        let (tables, _) = datafusion::sql::resolve::resolve_table_references(&statement, true)?;
+        Ok(tables
+            .iter()
+            .any(|name: &TableReference| context.is_replicated(name)))
+    }
+
+    fn context<'a>(&'a self, state: &'a SessionState) -> StatementContext<'a> {
+        StatementContext {
+            engine: &self.engine,
+            state,
+            facts: &self.facts,
+            snapshot: self.snapshot.clone(),
+        }
+    }
+
+    /// The statement as a plan, its parameters still in it.
+    fn logical_plan(
+        &self,
+        state: &SessionState,
+        parameters: Vec<Option<Arc<Field>>>,
+    ) -> Result<LogicalPlan, SqlError> {
+        let context = self.context(state);
+        let options = ParserOptions::new()
+            .with_parse_float_as_decimal(true)
+            .with_map_string_types_to_utf8view(false);
+        let mut planner_context = PlannerContext::new().with_prepare_param_data_types(parameters);
+        let statement = rewrite::for_planner((*self.statement).clone());
+        let planner = SqlToRel::new_with_options(&context, options);
+        Ok(planner.sql_statement_to_plan_with_context(statement, &mut planner_context)?)
+    }
+
+    /// Parameter types and result columns. `declared`: ids of the types that the client named.
+    pub(crate) fn describe(&self, declared: &[u32], count: usize) -> Result<Description, SqlError> {
+        let field = |oid: u32| pg_type::data_type(oid).map(|t| Arc::new(Field::new("", t, true)));
+        let fields = (0..count)
+            .map(|index| declared.get(index).copied().and_then(field))
+            .collect();
+        let plan = self.logical_plan(&self.engine.state, fields)?;
+        let inferred = plan.get_parameter_fields()?;
+        let parameters: Vec<ParameterType> = (0..count)
+            .map(|index| {
+                let told = inferred.get(&format!("${}", index + 1)).cloned().flatten();
+                let declared = declared
+                    .get(index)
+                    .copied()
+                    .filter(|&oid| oid != 0 && oid != 705);
+                let data_type = told
+                    .as_ref()
+                    .map_or(DataType::Utf8, |field| field.data_type().clone());
+                let oid = declared.or_else(|| told.map(|field| pg_type::field_oid(&field)));
+                ParameterType {
+                    data_type,
+                    oid: oid.unwrap_or(pg_type::TEXT),
+                }
+            })
+            .collect();
+        let schema = self.result_schema(plan, &parameters);
+        Ok(Description {
+            parameters,
+            schema: Some(schema),
+        })
+    }
+
+    /// The columns of the result, after all changes of type that planning makes.
+    fn result_schema(&self, plan: LogicalPlan, parameters: &[ParameterType]) -> SchemaRef {
+        if explained(&plan).is_some() {
+            return explain_schema();
+        }
+        let nulls: Option<Vec<ScalarValue>> = parameters
+            .iter()
+            .map(|p| ScalarValue::try_from(&p.data_type).ok())
+            .collect();
+        let analyzed = nulls.and_then(|nulls| {
+            let plan = plan
+                .clone()
+                .with_param_values(ParamValues::from(nulls))
+                .ok()?;
+            let state = &self.engine.state;
+            state
+                .analyzer()
+                .execute_and_check(plan, state.config_options(), |_, _| {})
+                .ok()
+        });
+        let analyzed = analyzed.as_ref().unwrap_or(&plan);
+        rewrite::result_schema(&self.statement, analyzed.schema().as_arrow())
+    }
+
+    /// Starts the query on the engine's threads; returns once it is planned.
+    pub(crate) async fn start(
+        self,
+        parameters: Vec<ScalarValue>,
+        mut limits: Limits,
+    ) -> Result<Running, SqlError> {
+        let deadline = limits.timeout.map(|timeout| Instant::now() + timeout);
+        let (planned, mut plan) = oneshot::channel();
+        let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
+        let runtime = self.engine.runtime().handle().clone();
+        let task = runtime.spawn(self.run(parameters, planned, sender));
+        let task = EndsTask(task.abort_handle());
+        let schema = tokio::select! {
+            schema = &mut plan => schema.unwrap_or_else(|_| Err(ended_early())),
+            () = until_canceled(&mut limits.canceled) => Err(SqlError::canceled()),
+            () = until(deadline) => Err(SqlError::timed_out()),
+        }?;
+        let stream = Receiving {
+            task,
+            receiver,
+            canceled: limits.canceled,
+            deadline,
+        };
+        let stream = futures::stream::unfold(Some(stream), Receiving::next).boxed();
+        Ok(Running { schema, stream })
+    }
+
+    async fn run(
+        self,
+        parameters: Vec<ScalarValue>,
+        planned: oneshot::Sender<Result<SchemaRef, SqlError>>,
+        sender: mpsc::Sender<Message>,
+    ) {
+        let mut stream = match self.execute(parameters).await {
+            Ok((schema, stream)) => {
+                if planned.send(Ok(schema)).is_err() {
+                    return;
+                }
+                stream
+            }
+            Err(error) => {
+                // Nobody waits any more: the statement has been cancelled.
+                _ = planned.send(Err(error));
+                return;
+            }
+        };
+        while let Some(batch) = stream.next().await {
+            let failed = batch.is_err();
+            if sender.send(batch.map(Some)).await.is_err() || failed {
+                return;
+            }
+        }
+        // The same: without a receiver there is nobody to tell.
+        _ = sender.send(Ok(None)).await;
+    }
+
+    /// Plans the query and gives its batches.
+    async fn execute(
+        &self,
+        parameters: Vec<ScalarValue>,
+    ) -> Result<(SchemaRef, RowStream), SqlError> {
+        let mut state = self.engine.state.clone();
+        state.mark_start_execution();
+        let fields = parameters
+            .iter()
+            .map(|value| {
+                (!value.is_null()).then(|| Arc::new(Field::new("", value.data_type(), true)))
+            })
+            .collect();
+        let plan = self.logical_plan(&state, fields)?;
+        let plan = plan.with_param_values(ParamValues::from(parameters))?;
+        let context = Arc::new(task_context(&state));
+        if let Some((input, analyze)) = explained(&plan) {
+            let physical = state.create_physical_plan(input).await?;
+            let lines = explain(physical, analyze, context).await?;
+            return Ok((explain_schema(), futures::stream::iter([Ok(lines)]).boxed()));
+        }
+        let physical = state.create_physical_plan(&plan).await?;
+        let schema = rewrite::result_schema(&self.statement, &physical.schema());
+        let batches = execute_stream(physical, context)?;
+        let renamed = schema.clone();
+        let stream = batches.map(move |batch| {
+            let batch = batch.map_err(SqlError::from)?;
+            batch
+                .with_schema(renamed.clone())
+                .map_err(|error| SqlError::from_arrow(&error))
+        });
+        Ok((schema, stream.boxed()))
+    }
+}
+
+/// A context without function tables: only plans that come from afar look functions up.
+fn task_context(state: &SessionState) -> TaskContext {
+    TaskContext::new(
+        None,
+        state.session_id().to_owned(),
+        state.config().clone(),
+        Default::default(),
+        Default::default(),
+        Default::default(),
+        Default::default(),
+        state.runtime_env().clone(),
+    )
+}
+
+/// The plan that an EXPLAIN is about, and whether to run it.
+fn explained(plan: &LogicalPlan) -> Option<(&LogicalPlan, bool)> {
+    match plan {
+        LogicalPlan::Explain(explain) => Some((&explain.plan, false)),
+        LogicalPlan::Analyze(analyze) => Some((&analyze.input, true)),
+        _ => None,
+    }
+}
+
+fn explain_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new(
+        "QUERY PLAN",
+        DataType::Utf8,
+        false,
+    )]))
+}
+
+async fn explain(
+    plan: Arc<dyn ExecutionPlan>,
+    analyze: bool,
+    context: Arc<TaskContext>,
+) -> Result<RecordBatch, SqlError> {
+    let text = if analyze {
+        let mut stream = execute_stream(plan.clone(), context)?;
+        while let Some(batch) = stream.next().await {
+            batch?;
+        }
+        DisplayableExecutionPlan::with_metrics(plan.as_ref())
+            .indent(false)
+            .to_string()
+    } else {
+        DisplayableExecutionPlan::new(plan.as_ref())
+            .indent(false)
+            .to_string()
+    };
+    let lines: ArrayRef = Arc::new(StringArray::from_iter_values(text.lines()));
+    RecordBatch::try_new(explain_schema(), vec![lines])
+        .map_err(|error| SqlError::from_arrow(&error))
+}
+
+fn ended_early() -> SqlError {
+    SqlError::new(
+        code::INTERNAL_ERROR,
+        "the query ended without a result; the log has the reason",
+    )
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until_canceled(canceled: &mut watch::Receiver<bool>) {
+    if canceled.wait_for(|&canceled| canceled).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Ends the task when it is dropped.
+struct EndsTask(AbortHandle);
+
+impl Drop for EndsTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The client's end of a running query.
+struct Receiving {
+    task: EndsTask,
+    receiver: mpsc::Receiver<Message>,
+    canceled: watch::Receiver<bool>,
+    deadline: Option<Instant>,
+}
+
+impl Receiving {
+    /// The next batch and the state after it; no state after the last batch or an error.
+    async fn next(state: Option<Self>) -> Option<(Result<RecordBatch, SqlError>, Option<Self>)> {
+        let mut receiving = state?;
+        let message = tokio::select! {
+            biased;
+            () = until_canceled(&mut receiving.canceled) => Err(SqlError::canceled()),
+            () = until(receiving.deadline) => Err(SqlError::timed_out()),
+            message = receiving.receiver.recv() => message.unwrap_or_else(|| Err(ended_early())),
+        };
+        match message {
+            Ok(Some(batch)) => Some((Ok(batch), Some(receiving))),
+            Ok(None) => None,
+            Err(error) => {
+                drop(receiving.task);
+                Some((Err(error), None))
+            }
+        }
+    }
+}
