@@ -461,3 +461,21 @@ fn garbage_edits_are_errors() {
         }
     }
 }
+
+/// Files of format version 1, which every later release must read. `HEDGEROW_WRITE_GOLDEN=1`
+/// writes them anew; only a new format version is a reason to.
+#[test]
+fn version_1_is_written_and_read_byte_for_byte() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let (folder, state) = with_history();
+    for (path, bytes) in folder.files() {
+        let name = path.file_name().expect("a name").to_string_lossy().replace("-0000000001", "-1");
+        if std::env::var_os("HEDGEROW_WRITE_GOLDEN").is_some() {
+            std::fs::write(golden.join(&name), &bytes).expect("write");
+        }
+        let expected = std::fs::read(golden.join(&name)).expect("a golden file");
+        assert_eq!(bytes, expected, "{name}");
+        std::fs::write(path, expected).expect("write");
+    }
+    assert_eq!(folder.open().expect("open").1, state);
+}
