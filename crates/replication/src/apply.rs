@@ -66,17 +66,12 @@ struct Unflushed {
 
 impl Apply {
     /// A loop that continues after `checkpoint`, which is what the store has published.
-    pub fn new(
-        target: &Target,
-        clock: Arc<dyn Clock>,
-        options: ApplyOptions,
-        checkpoint: Checkpoint,
-    ) -> Self {
+    pub fn new(target: &Target, options: ApplyOptions, checkpoint: Checkpoint) -> Self {
         Self {
             store: target.store.clone(),
             catalog: target.catalog.clone(),
             status: target.status.clone(),
-            clock,
+            clock: target.clock.clone(),
             options,
             checkpoint,
             unflushed: None,
@@ -117,7 +112,7 @@ impl Apply {
             if commit_time_us != 0 {
                 self.checkpoint.commit_time_us = commit_time_us;
             }
-            self.publish(position, rows > 0 || transactions > 0);
+            self.publish(position, transactions);
         }
         Ok(())
     }
@@ -154,15 +149,21 @@ impl Apply {
         self.checkpoint.record_tables(&self.catalog);
     }
 
-    fn publish(&mut self, position: CommitPosition, with_rows: bool) {
+    fn publish(&mut self, position: CommitPosition, transactions: u64) {
         self.store.publish(position, self.checkpoint.to_bytes());
-        self.status
-            .set_visible(position, self.checkpoint.commit_time_us);
+        // Without a transaction the source has just told that there was none up to here.
+        let idle = transactions == 0;
+        let as_of = if idle {
+            self.clock.wall_us()
+        } else {
+            self.checkpoint.commit_time_us
+        };
+        self.status.set_visible(position, as_of);
         let since = self.clock.monotonic();
         let unflushed = self
             .unflushed
             .get_or_insert(Unflushed { since, rows: false });
-        unflushed.rows |= with_rows;
+        unflushed.rows |= !idle;
     }
 
     fn request_flush_when_due(&mut self) {

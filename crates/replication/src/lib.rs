@@ -11,12 +11,14 @@
 //! * [`source`]: the interface that a source implements.
 //! * [`apply`]: the loop from channel to store.
 //! * [`orders`]: the built-in order-entry source.
+//! * [`postgres`]: PostgreSQL as a source.
 //! * [`replica`]: threads, start and stop.
 
 pub mod apply;
 pub mod catalog;
 pub mod checkpoint;
 pub mod orders;
+pub mod postgres;
 pub mod replica;
 pub mod source;
 pub mod status;

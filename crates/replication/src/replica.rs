@@ -13,11 +13,8 @@ use parking_lot::{Condvar, Mutex};
 use crate::apply::{Apply, ApplyOptions};
 use crate::catalog::Catalog;
 use crate::checkpoint::Checkpoint;
-use crate::source::{Confirmed, Feed, Source, SourceError, Stop, Target, batch_channel};
+use crate::source::{Confirmed, Feed, Source, SourceError, Spawner, Stop, Target, batch_channel};
 use crate::status::{SourceHandle, SourceState, Status};
-
-/// Starts a thread with a name. The binary provides it: engines start no threads themselves.
-pub type Spawner = Arc<dyn Fn(&str, Box<dyn FnOnce() + Send>) + Send + Sync>;
 
 /// What a replica is made of.
 pub struct ReplicaParts {
@@ -149,17 +146,13 @@ impl SourceThread {
             store: self.parts.store.clone(),
             catalog: self.parts.catalog.clone(),
             status: self.shared.status.clone(),
+            clock: self.parts.clock.clone(),
+            spawner: self.parts.spawner.clone(),
             stop: self.shared.stop.clone(),
         };
         let checkpoint = self.source.prepare(&target)?;
         let (sender, receiver) = batch_channel();
-        let clock = self.parts.clock.clone();
-        let mut apply = Apply::new(
-            &target,
-            clock,
-            self.parts.options.clone(),
-            checkpoint.clone(),
-        );
+        let mut apply = Apply::new(&target, self.parts.options.clone(), checkpoint.clone());
         let shared = self.shared.clone();
         shared.begin();
         let run_apply = move || {
@@ -174,6 +167,7 @@ impl SourceThread {
             confirmed: Confirmed::new(target.store.clone()),
             catalog: target.catalog,
             status: target.status,
+            clock: target.clock,
             stop: target.stop,
         };
         self.source.run(&checkpoint, &feed)

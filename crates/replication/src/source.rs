@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
+use env::Clock;
 use lsm::{Store, StoreError};
 use parking_lot::{Condvar, Mutex};
 use types::{ChangeBatch, CommitPosition};
@@ -52,6 +53,9 @@ pub trait Source: Send {
     fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError>;
 }
 
+/// Starts a thread with a name. The binary provides it: engines start no threads themselves.
+pub type Spawner = Arc<dyn Fn(&str, Box<dyn FnOnce() + Send>) + Send + Sync>;
+
 /// What a source prepares.
 #[derive(Clone)]
 pub struct Target {
@@ -61,6 +65,10 @@ pub struct Target {
     pub catalog: Arc<Catalog>,
     /// Where to report.
     pub status: Arc<SourceHandle>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// For work that is worth a second thread.
+    pub spawner: Spawner,
     /// Set when the process ends.
     pub stop: Stop,
 }
@@ -75,6 +83,8 @@ pub struct Feed {
     pub catalog: Arc<Catalog>,
     /// Where to report.
     pub status: Arc<SourceHandle>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
     /// Set when the process ends.
     pub stop: Stop,
 }

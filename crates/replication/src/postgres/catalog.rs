@@ -1,0 +1,414 @@
+//! The published tables, as the server's catalog describes them.
+//!
+//! Read inside the exported snapshot, the description belongs to exactly the rows that the copy
+//! sees. The key of a table's tree is what identifies rows in the log: the replica identity's
+//! columns, or under `REPLICA IDENTITY FULL` the primary key or else any unique index over
+//! columns that are never NULL.
+
+use std::collections::HashMap;
+
+use types::{Column, ColumnType, SourceType, TableName, TableSchema};
+
+use super::connection::{Connection, ConnectionError, Row, identifier, literal};
+use super::types::column_type;
+
+/// The first version with row filters and column lists.
+const VERSION_WITH_FILTERS: u32 = 150_000;
+/// The name of the hidden column that holds a row's commit position.
+const POSITION_COLUMN: &str = "__position";
+/// The name of the hidden column that numbers the rows of a transaction.
+const ORDINAL_COLUMN: &str = "__ordinal";
+
+/// A published table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishedTable {
+    /// The table's object id.
+    pub relation: u32,
+    /// The table's name.
+    pub name: TableName,
+    /// Whether it is partitioned: its rows are in other tables.
+    pub partitioned: bool,
+    /// `REPLICA IDENTITY`: `d`efault, `n`othing, `f`ull or `i`ndex.
+    pub identity: char,
+    /// Its size, indexes excluded.
+    pub bytes: u64,
+    /// The publication's row filter.
+    pub row_filter: Option<String>,
+    /// Whether we may read it.
+    pub readable: bool,
+    /// The published columns in the table's order.
+    pub columns: Vec<PublishedColumn>,
+    /// Indices into `columns` of what identifies a row in the log; `None` where nothing does.
+    pub key: Option<Vec<usize>>,
+}
+
+/// A published column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishedColumn {
+    /// The column's number, stable under renames.
+    pub number: i16,
+    /// The column's name.
+    pub name: String,
+    /// Whether it is never NULL.
+    pub not_null: bool,
+    /// The type's object id in the log; that of the domain where it is one.
+    pub wire_oid: u32,
+    /// The type's modifier in the log.
+    pub wire_modifier: i32,
+    /// The type; below a domain, its base type.
+    pub base: SourceType,
+}
+
+impl PublishedTable {
+    /// The schema of the table's tree.
+    pub fn schema(&self) -> TableSchema {
+        let mut columns: Vec<_> = self.columns.iter().map(PublishedColumn::stored).collect();
+        let key = self.key.clone().unwrap_or_else(|| {
+            let first = columns.len();
+            columns.extend([
+                hidden_column(POSITION_COLUMN),
+                hidden_column(ORDINAL_COLUMN),
+            ]);
+            vec![first, first + 1]
+        });
+        TableSchema {
+            name: self.name.clone(),
+            columns,
+            key,
+        }
+    }
+
+    /// The table's name in SQL.
+    pub fn sql_name(&self) -> String {
+        format!(
+            "{}.{}",
+            identifier(&self.name.schema),
+            identifier(&self.name.name)
+        )
+    }
+
+    /// `COPY` of exactly the published rows and columns.
+    pub fn copy_sql(&self) -> String {
+        let columns: Vec<_> = self.columns.iter().map(|c| identifier(&c.name)).collect();
+        let (columns, table) = (columns.join(", "), self.sql_name());
+        if !self.partitioned && self.row_filter.is_none() && !columns.is_empty() {
+            return format!("COPY {table} ({columns}) TO STDOUT");
+        }
+        let only = if self.partitioned { "" } else { "ONLY " };
+        let filter = self
+            .row_filter
+            .as_ref()
+            .map_or(String::new(), |f| format!(" WHERE {f}"));
+        format!("COPY (SELECT {columns} FROM {only}{table}{filter}) TO STDOUT")
+    }
+}
+
+impl PublishedColumn {
+    fn stored(&self) -> Column {
+        Column {
+            name: self.name.clone(),
+            column_type: column_type(self.base.oid, self.base.modifier),
+            nullable: !self.not_null,
+            hidden: false,
+            source_number: self.number,
+            source_type: self.base.clone(),
+        }
+    }
+}
+
+fn hidden_column(name: &str) -> Column {
+    Column {
+        name: name.to_owned(),
+        column_type: ColumnType::UInt64,
+        nullable: false,
+        hidden: true,
+        source_number: 0,
+        source_type: SourceType {
+            oid: 0,
+            modifier: -1,
+            name: String::new(),
+        },
+    }
+}
+
+/// The server's version number, such as 150004.
+pub fn server_version(connection: &mut Connection) -> Result<u32, ConnectionError> {
+    first(connection.query("SHOW server_version_num")?)?.parse(0)
+}
+
+/// The only row of a result.
+pub(super) fn first(rows: Vec<Row>) -> Result<Row, ConnectionError> {
+    let nothing = || ConnectionError::Protocol("a query without a row".to_owned());
+    rows.into_iter().next().ok_or_else(nothing)
+}
+
+/// Reads the tables of a publication, ordered by name.
+pub fn read_tables(
+    connection: &mut Connection,
+    publication: &str,
+) -> Result<Vec<PublishedTable>, ConnectionError> {
+    let filters = server_version(connection)? >= VERSION_WITH_FILTERS;
+    let mut columns = read_columns(connection, publication, filters)?;
+    let mut indexes = read_unique_indexes(connection, publication)?;
+    let filter = if filters { "p.rowfilter" } else { "NULL" };
+    let rows = connection.query(&format!(
+        "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
+         (SELECT sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t) AS tree_bytes, \
+         pg_table_size(c.oid), {filter}, has_table_privilege(c.oid, 'SELECT') \
+         {FROM_PUBLICATION} WHERE p.pubname = {} ORDER BY n.nspname, c.relname",
+        literal(publication)
+    ))?;
+    rows.iter()
+        .map(|row| {
+            let relation = row.parse(0)?;
+            let columns: Vec<_> = columns.remove(&relation).unwrap_or_default();
+            let identity = row.parse(4)?;
+            let indexes = indexes.remove(&relation).unwrap_or_default();
+            Ok(PublishedTable {
+                relation,
+                name: TableName {
+                    schema: row.text(1)?.to_owned(),
+                    name: row.text(2)?.to_owned(),
+                },
+                partitioned: row.flag(3),
+                identity,
+                bytes: if row.get(5).is_some() {
+                    row.parse(5)?
+                } else {
+                    row.parse(6)?
+                },
+                row_filter: row.get(7).map(str::to_owned),
+                readable: row.flag(8),
+                key: choose_key(identity, &indexes, &columns),
+                columns,
+            })
+        })
+        .collect()
+}
+
+/// The tables of publications, joined with the catalog.
+const FROM_PUBLICATION: &str = "FROM pg_publication_tables p \
+     JOIN pg_namespace n ON n.nspname = p.schemaname \
+     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename";
+
+/// Columns by table. Generated columns are not in the log.
+fn read_columns(
+    connection: &mut Connection,
+    publication: &str,
+    filters: bool,
+) -> Result<HashMap<u32, Vec<PublishedColumn>>, ConnectionError> {
+    let domains = read_domains(connection)?;
+    let listed = if filters {
+        "AND a.attname = ANY(p.attnames)"
+    } else {
+        ""
+    };
+    let rows = connection.query(&format!(
+        "SELECT c.oid, a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod, \
+         format_type(a.atttypid, a.atttypmod) \
+         {FROM_PUBLICATION} JOIN pg_attribute a ON a.attrelid = c.oid \
+         WHERE p.pubname = {} AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' \
+         {listed} ORDER BY c.oid, a.attnum",
+        literal(publication)
+    ))?;
+    let mut columns: HashMap<u32, Vec<_>> = HashMap::new();
+    for row in rows {
+        let (oid, modifier) = (row.parse(4)?, row.parse(5)?);
+        columns
+            .entry(row.parse(0)?)
+            .or_default()
+            .push(PublishedColumn {
+                number: row.parse(1)?,
+                name: row.text(2)?.to_owned(),
+                not_null: row.flag(3),
+                wire_oid: oid,
+                wire_modifier: modifier,
+                base: base_type(
+                    &domains,
+                    SourceType {
+                        oid,
+                        modifier,
+                        name: row.text(6)?.to_owned(),
+                    },
+                ),
+            });
+    }
+    Ok(columns)
+}
+
+/// What each domain is based on.
+fn read_domains(connection: &mut Connection) -> Result<HashMap<u32, SourceType>, ConnectionError> {
+    let rows = connection.query(
+        "SELECT oid, typbasetype, typtypmod, format_type(typbasetype, typtypmod) \
+         FROM pg_type WHERE typtype = 'd'",
+    )?;
+    rows.iter()
+        .map(|row| {
+            let (oid, modifier) = (row.parse(1)?, row.parse(2)?);
+            let base = SourceType {
+                oid,
+                modifier,
+                name: row.text(3)?.to_owned(),
+            };
+            Ok((row.parse(0)?, base))
+        })
+        .collect()
+}
+
+/// The type below any number of domains.
+fn base_type(domains: &HashMap<u32, SourceType>, mut found: SourceType) -> SourceType {
+    while let Some(base) = domains.get(&found.oid) {
+        found = base.clone();
+    }
+    found
+}
+
+/// A unique index that can identify rows.
+#[derive(Debug)]
+struct UniqueIndex {
+    primary: bool,
+    identity: bool,
+    /// Column numbers, in the index's order.
+    columns: Vec<i16>,
+}
+
+/// Unique indexes by table: valid, checked at once (a deferred one can have duplicates in the
+/// middle of a transaction, and so in the log), over all rows, without expressions.
+fn read_unique_indexes(
+    connection: &mut Connection,
+    publication: &str,
+) -> Result<HashMap<u32, Vec<UniqueIndex>>, ConnectionError> {
+    let rows = connection.query(&format!(
+        "SELECT c.oid, i.indisprimary, i.indisreplident, i.indnkeyatts, i.indkey::text \
+         {FROM_PUBLICATION} JOIN pg_index i ON i.indrelid = c.oid \
+         WHERE p.pubname = {} AND i.indisunique AND i.indimmediate AND i.indisvalid \
+         AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL \
+         ORDER BY c.oid, i.indexrelid",
+        literal(publication)
+    ))?;
+    let mut indexes: HashMap<u32, Vec<_>> = HashMap::new();
+    for row in rows {
+        let columns = row.text(4)?.split(' ').take(row.parse(3)?).map(str::parse);
+        let columns = columns.collect::<Result<_, _>>();
+        indexes.entry(row.parse(0)?).or_default().push(UniqueIndex {
+            primary: row.flag(1),
+            identity: row.flag(2),
+            columns: columns
+                .map_err(|_| ConnectionError::Protocol("an index column".to_owned()))?,
+        });
+    }
+    Ok(indexes)
+}
+
+/// The columns that identify a row in the log, as indices into `columns`.
+fn choose_key(
+    identity: char,
+    indexes: &[UniqueIndex],
+    columns: &[PublishedColumn],
+) -> Option<Vec<usize>> {
+    let position = |number: &i16| {
+        columns
+            .iter()
+            .position(|column| column.number == *number && column.not_null)
+    };
+    let indices = |index: &UniqueIndex| index.columns.iter().map(position).collect();
+    match identity {
+        'd' => indexes.iter().find(|index| index.primary).and_then(indices),
+        'i' => indexes
+            .iter()
+            .find(|index| index.identity)
+            .and_then(indices),
+        'f' => {
+            let primary = indexes.iter().find(|index| index.primary);
+            primary.into_iter().chain(indexes).find_map(indices)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(number: i16, name: &str, not_null: bool) -> PublishedColumn {
+        let base = SourceType {
+            oid: 23,
+            modifier: -1,
+            name: "integer".into(),
+        };
+        PublishedColumn {
+            number,
+            name: name.into(),
+            not_null,
+            wire_oid: 23,
+            wire_modifier: -1,
+            base,
+        }
+    }
+
+    fn table(key: Option<Vec<usize>>) -> PublishedTable {
+        PublishedTable {
+            relation: 1,
+            name: TableName {
+                schema: "public".into(),
+                name: "a\"b".into(),
+            },
+            partitioned: false,
+            identity: 'd',
+            bytes: 0,
+            row_filter: None,
+            readable: true,
+            columns: vec![column(1, "x", true), column(3, "y", false)],
+            key,
+        }
+    }
+
+    #[test]
+    fn a_table_without_a_key_numbers_its_rows() {
+        let schema = table(None).schema();
+        assert_eq!(schema.key, [2, 3]);
+        assert!(!schema.has_source_key());
+        assert!(schema.columns[2..].iter().all(|c| c.hidden));
+        assert_eq!(table(Some(vec![0])).schema().columns.len(), 2);
+    }
+
+    #[test]
+    fn copy_applies_what_the_publication_says() {
+        let mut table = table(None);
+        assert_eq!(
+            table.copy_sql(),
+            "COPY \"public\".\"a\"\"b\" (\"x\", \"y\") TO STDOUT"
+        );
+        table.row_filter = Some("(x > 1)".into());
+        assert_eq!(
+            table.copy_sql(),
+            "COPY (SELECT \"x\", \"y\" FROM ONLY \"public\".\"a\"\"b\" WHERE (x > 1)) TO STDOUT"
+        );
+        table.partitioned = true;
+        assert!(table.copy_sql().contains("FROM \"public\""));
+    }
+
+    #[test]
+    fn the_key_is_what_identifies_rows_in_the_log() {
+        let columns = [
+            column(1, "x", true),
+            column(3, "y", false),
+            column(4, "z", true),
+        ];
+        let index = |primary, identity, columns: &[i16]| UniqueIndex {
+            primary,
+            identity,
+            columns: columns.to_vec(),
+        };
+        let indexes = [index(false, true, &[4]), index(true, false, &[4, 1])];
+        assert_eq!(choose_key('d', &indexes, &columns), Some(vec![2, 0]));
+        assert_eq!(choose_key('i', &indexes, &columns), Some(vec![2]));
+        assert_eq!(choose_key('f', &indexes, &columns), Some(vec![2, 0]));
+        assert_eq!(choose_key('n', &indexes, &columns), None);
+        let nullable = [index(false, false, &[3]), index(false, false, &[1])];
+        assert_eq!(choose_key('d', &nullable, &columns), None);
+        assert_eq!(choose_key('f', &nullable, &columns), Some(vec![0]));
+        let not_published = [index(true, false, &[2])];
+        assert_eq!(choose_key('d', &not_published, &columns), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! Where the server is, who we are there, which slot and publication to use.
+//!
+//! Connection strings are those of libpq, as far as `tokio_postgres::Config` reads them. What
+//! we cannot honour is refused with a reason, never ignored.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tokio_postgres::config::{Host, SslMode};
+
+/// The name of slot and publication where none is given.
+const DEFAULT_NAME: &str = "hedgerow";
+/// PostgreSQL's port.
+const DEFAULT_PORT: u16 = 5432;
+/// How long to wait for a server to accept a connection where the URL does not say.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection string that cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// It does not parse.
+    #[error(
+        "the source's URL cannot be read: {0}; one looks like postgres://user:password@host:5432/database"
+    )]
+    Malformed(String),
+    /// It asks for encryption.
+    #[error(
+        "sslmode=require is not supported yet: connections to the source are not encrypted. \
+         Use sslmode=disable or sslmode=prefer over a trusted network or a tunnel"
+    )]
+    TlsNotSupported,
+    /// It names a socket directory.
+    #[error("Unix sockets are not supported; give the server's host name, such as localhost")]
+    UnixSocket,
+    /// A part is missing.
+    #[error("the source's URL names no {0}")]
+    Missing(&'static str),
+    /// A slot or publication name that PostgreSQL would refuse.
+    #[error("{0:?} cannot be a slot name: use up to 63 lower-case letters, digits and underscores")]
+    SlotName(String),
+}
+
+/// A PostgreSQL server as a source.
+#[derive(Clone)]
+pub struct PostgresConfig {
+    /// Host names or addresses with ports, tried in order.
+    pub hosts: Vec<(String, u16)>,
+    /// The role.
+    pub user: String,
+    /// The role's password.
+    pub password: Option<Vec<u8>>,
+    /// The database.
+    pub database: String,
+    /// How long to wait for a host to accept a connection.
+    pub connect_timeout: Duration,
+    /// The replication slot.
+    pub slot: String,
+    /// The publication; `None` for our own, which is created where it is missing and has the
+    /// slot's name.
+    pub publication: Option<String>,
+}
+
+/// Without the password.
+impl fmt::Debug for PostgresConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Without the password.
+impl fmt::Display for PostgresConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<_> = self
+            .hosts
+            .iter()
+            .map(|(host, port)| format!("{host}:{port}"))
+            .collect();
+        write!(
+            f,
+            "postgres://{}@{}/{}",
+            self.user,
+            hosts.join(","),
+            self.database
+        )
+    }
+}
+
+impl PostgresConfig {
+    /// Reads a connection string (`postgres://…` or `key=value …`).
+    pub fn parse(url: &str) -> Result<Self, ConfigError> {
+        let parsed = tokio_postgres::Config::from_str(url)
+            .map_err(|error| ConfigError::Malformed(describe(&error)))?;
+        if !matches!(parsed.get_ssl_mode(), SslMode::Disable | SslMode::Prefer) {
+            return Err(ConfigError::TlsNotSupported);
+        }
+        let user = parsed
+            .get_user()
+            .ok_or(ConfigError::Missing("user"))?
+            .to_owned();
+        Ok(Self {
+            hosts: hosts(&parsed)?,
+            database: parsed.get_dbname().unwrap_or(&user).to_owned(),
+            user,
+            password: parsed.get_password().map(<[u8]>::to_vec),
+            connect_timeout: parsed
+                .get_connect_timeout()
+                .copied()
+                .unwrap_or(CONNECT_TIMEOUT),
+            slot: DEFAULT_NAME.to_owned(),
+            publication: None,
+        })
+    }
+
+    /// Uses another slot than `hedgerow`.
+    pub fn with_slot(mut self, slot: &str) -> Result<Self, ConfigError> {
+        let permitted = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        if slot.is_empty() || slot.len() > 63 || !slot.bytes().all(permitted) {
+            return Err(ConfigError::SlotName(slot.to_owned()));
+        }
+        self.slot = slot.to_owned();
+        Ok(self)
+    }
+
+    /// Uses an existing publication instead of one of our own.
+    pub fn with_publication(mut self, publication: &str) -> Self {
+        self.publication = Some(publication.to_owned());
+        self
+    }
+
+    /// The name of the publication in use.
+    pub fn publication_name(&self) -> &str {
+        self.publication.as_deref().unwrap_or(&self.slot)
+    }
+}
+
+fn hosts(parsed: &tokio_postgres::Config) -> Result<Vec<(String, u16)>, ConfigError> {
+    let ports = parsed.get_ports();
+    let port = |index: usize| match ports {
+        [] => DEFAULT_PORT,
+        [port] => *port,
+        ports => ports.get(index).copied().unwrap_or(DEFAULT_PORT),
+    };
+    let addresses = parsed.get_hostaddrs().iter().map(ToString::to_string);
+    let names: Vec<String> = if parsed.get_hostaddrs().is_empty() {
+        let name = |host: &Host| match host {
+            Host::Tcp(name) => Ok(name.clone()),
+            Host::Unix(_) => Err(ConfigError::UnixSocket),
+        };
+        parsed
+            .get_hosts()
+            .iter()
+            .map(name)
+            .collect::<Result<_, _>>()?
+    } else {
+        addresses.collect()
+    };
+    if names.is_empty() {
+        return Err(ConfigError::Missing("host"));
+    }
+    Ok(names
+        .into_iter()
+        .enumerate()
+        .map(|(index, name)| (name, port(index)))
+        .collect())
+}
+
+/// An error with its causes.
+fn describe(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", describe(cause)),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_read_and_shown_without_its_password() {
+        let config =
+            PostgresConfig::parse("postgres://u:secret@db.example:6543/app?connect_timeout=3")
+                .expect("a good URL");
+        assert_eq!(config.hosts, [("db.example".to_owned(), 6543)]);
+        assert_eq!(config.password.as_deref(), Some(&b"secret"[..]));
+        assert_eq!(config.connect_timeout, Duration::from_secs(3));
+        assert_eq!(config.publication_name(), "hedgerow");
+        assert_eq!(format!("{config:?}"), "postgres://u@db.example:6543/app");
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused() {
+        let refused = |url| PostgresConfig::parse(url).expect_err("refused");
+        assert_eq!(
+            refused("postgres://u@h/d?sslmode=require"),
+            ConfigError::TlsNotSupported
+        );
+        assert_eq!(refused("host=/tmp user=u"), ConfigError::UnixSocket);
+        assert_eq!(refused("postgres://h/d"), ConfigError::Missing("user"));
+        assert!(matches!(
+            refused("postgres://u@h:port/d"),
+            ConfigError::Malformed(_)
+        ));
+        let config = PostgresConfig::parse("postgres://u@h").expect("a good URL");
+        assert_eq!(config.database, "u");
+        assert!(matches!(
+            config.with_slot("Bad-Name"),
+            Err(ConfigError::SlotName(_))
+        ));
+    }
+}

@@ -1,0 +1,272 @@
+//! The initial copy: every table at the snapshot that belongs to the slot.
+//!
+//! A few workers take tables from a list, the largest first, read them with COPY inside the
+//! exported snapshot and put the rows straight into the store, at the position just before the
+//! slot's consistent point. Nothing is visible until everything has been copied.
+//!
+//! Does not: resume. After a crash or an error the copy starts over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender};
+use types::{CommitPosition, RowsBuilder, TableId, TableSchema, VersionKind};
+
+use super::catalog::PublishedTable;
+use super::config::PostgresConfig;
+use super::connection::{Connection, ConnectionError, Mode, literal};
+use super::copy_text::LineParser;
+use super::table_sink::{RowError, append_row_number};
+use crate::source::{SourceError, Stop, Target};
+use crate::status::CopyProgress;
+
+/// Tables that are copied at the same time.
+const WORKERS: usize = 2;
+/// Rows that go into the store together at most.
+const ROWS_MAX: usize = 1 << 16;
+/// Bytes of text that go into the store together at most.
+const BYTES_MAX: usize = 4 << 20;
+/// How long to wait for memory before looking whether to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A table to copy.
+pub struct Job {
+    /// The tree.
+    pub table: TableId,
+    /// The tree's schema.
+    pub schema: Arc<TableSchema>,
+    /// The table at the source.
+    pub published: PublishedTable,
+}
+
+/// What all workers share.
+struct Shared {
+    target: Target,
+    config: PostgresConfig,
+    snapshot: String,
+    position: CommitPosition,
+    progress: Progress,
+    /// Set when one worker has failed.
+    abort: Stop,
+}
+
+/// Counts what has been copied and reports it.
+struct Progress {
+    started_at: Duration,
+    tables: u64,
+    bytes_total: u64,
+    tables_done: AtomicU64,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// Copies all tables; when it returns, all rows are in the store at `position`, unpublished.
+/// Returns the number of rows.
+pub fn copy_tables(
+    target: &Target,
+    config: &PostgresConfig,
+    snapshot: String,
+    position: CommitPosition,
+    mut jobs: Vec<Job>,
+) -> Result<u64, SourceError> {
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.published.bytes));
+    let shared = Arc::new(Shared {
+        progress: Progress::new(target.clock.monotonic(), &jobs),
+        target: target.clone(),
+        config: config.clone(),
+        snapshot,
+        position,
+        abort: Stop::new(),
+    });
+    shared.report();
+    let (workers, queue) = (
+        WORKERS.min(jobs.len()),
+        crossbeam_channel::bounded(jobs.len()),
+    );
+    for job in jobs {
+        queue.0.send(job).expect("the queue has room for every job");
+    }
+    let (_, jobs) = queue;
+    let (results, outcomes) = crossbeam_channel::bounded(workers);
+    for worker in 1..workers {
+        let (shared, jobs, results) = (shared.clone(), jobs.clone(), results.clone());
+        let run = Box::new(move || shared.run_worker(&jobs, &results));
+        (target.spawner)(&format!("copy-{worker}"), run);
+    }
+    if workers > 0 {
+        shared.run_worker(&jobs, &results);
+    }
+    drop(results);
+    let outcomes: Vec<_> = outcomes.iter().collect();
+    target.status.set_copy(None);
+    // The first failure is the cause; the others only saw that the copy was given up.
+    outcomes
+        .into_iter()
+        .find(Result::is_err)
+        .unwrap_or(Ok(()))?;
+    Ok(shared.progress.rows.load(Ordering::Relaxed))
+}
+
+impl Progress {
+    fn new(started_at: Duration, jobs: &[Job]) -> Self {
+        Self {
+            started_at,
+            tables: jobs.len() as u64,
+            bytes_total: jobs.iter().map(|job| job.published.bytes).sum(),
+            tables_done: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    fn at(&self, now: Duration) -> CopyProgress {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let elapsed_seconds = now.saturating_sub(self.started_at).as_secs_f64();
+        let missing = self.bytes_total.saturating_sub(bytes);
+        let remaining = (bytes > 0).then(|| elapsed_seconds * missing as f64 / bytes as f64);
+        CopyProgress {
+            tables_done: self.tables_done.load(Ordering::Relaxed),
+            tables: self.tables,
+            rows: self.rows.load(Ordering::Relaxed),
+            bytes,
+            bytes_total: self.bytes_total.max(bytes),
+            elapsed_seconds,
+            remaining_seconds: remaining,
+        }
+    }
+}
+
+impl Shared {
+    fn report(&self) {
+        let progress = self.progress.at(self.target.clock.monotonic());
+        self.target.status.set_copy(Some(progress));
+    }
+
+    fn run_worker(&self, jobs: &Receiver<Job>, results: &Sender<Result<(), SourceError>>) {
+        let result = self.copy_all(jobs);
+        if result.is_err() {
+            self.abort.set();
+        }
+        results
+            .send(result)
+            .expect("the copy waits for every worker's result");
+    }
+
+    fn copy_all(&self, jobs: &Receiver<Job>) -> Result<(), SourceError> {
+        let mut connection = open_at(&self.config, &self.snapshot, &self.target.stop)?;
+        for job in jobs.try_iter() {
+            self.copy_table(&mut connection, &job)?;
+            self.progress.tables_done.fetch_add(1, Ordering::Relaxed);
+            self.report();
+        }
+        Ok(())
+    }
+
+    fn copy_table(&self, connection: &mut Connection, job: &Job) -> Result<(), SourceError> {
+        let mut rows = CopiedRows::new(job, self.position);
+        connection.copy_out(&job.published.copy_sql())?;
+        while let Some(data) = connection.copy_data()? {
+            rows.append(data).map_err(|error| refuse(job, &error))?;
+            if rows.is_large() {
+                self.ingest(job, &mut rows)?;
+                self.wait_for_memory()?;
+            }
+        }
+        self.ingest(job, &mut rows)?;
+        tracing::info!(table = %job.schema.name, rows = rows.count, "table copied");
+        Ok(())
+    }
+
+    fn ingest(&self, job: &Job, rows: &mut CopiedRows) -> Result<(), SourceError> {
+        self.progress
+            .rows
+            .fetch_add(rows.builder.len() as u64, Ordering::Relaxed);
+        self.progress
+            .bytes
+            .fetch_add(std::mem::take(&mut rows.bytes) as u64, Ordering::Relaxed);
+        if !rows.builder.is_empty() {
+            self.target.store.ingest(job.table, rows.builder.build())?;
+        }
+        self.report();
+        Ok(())
+    }
+
+    fn wait_for_memory(&self) -> Result<(), SourceError> {
+        loop {
+            if self.target.stop.is_set() || self.abort.is_set() {
+                return Err(SourceError::Stopped);
+            }
+            if self.target.store.wait_for_memory(PATIENCE)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn refuse(job: &Job, error: &RowError) -> SourceError {
+    SourceError::Refused(format!(
+        "table {} cannot be copied: {error}",
+        job.schema.name
+    ))
+}
+
+/// Opens a session that sees exactly the exported snapshot.
+pub fn open_at(
+    config: &PostgresConfig,
+    snapshot: &str,
+    stop: &Stop,
+) -> Result<Connection, ConnectionError> {
+    let mut connection = Connection::open(config, Mode::Query, stop)?;
+    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    connection.execute(&format!("SET TRANSACTION SNAPSHOT {}", literal(snapshot)))?;
+    Ok(connection)
+}
+
+/// Copied rows that are not in the store yet.
+struct CopiedRows {
+    parser: LineParser,
+    builder: RowsBuilder,
+    /// The number of the table's columns that the source has.
+    source_columns: usize,
+    position: CommitPosition,
+    count: u64,
+    bytes: usize,
+}
+
+impl CopiedRows {
+    fn new(job: &Job, position: CommitPosition) -> Self {
+        Self {
+            parser: LineParser::new(&job.schema),
+            builder: RowsBuilder::new(&job.schema),
+            source_columns: job.published.columns.len(),
+            position,
+            count: 0,
+            bytes: 0,
+        }
+    }
+
+    fn is_large(&self) -> bool {
+        self.builder.len() >= ROWS_MAX || self.bytes >= BYTES_MAX
+    }
+
+    fn append(&mut self, data: &[u8]) -> Result<(), RowError> {
+        self.bytes += data.len();
+        let Self {
+            parser,
+            builder,
+            source_columns,
+            position,
+            count,
+            ..
+        } = self;
+        parser.lines(data, |parser, line| {
+            let (source, hidden) = builder.columns_mut().split_at_mut(*source_columns);
+            parser.append(line, source)?;
+            append_row_number(hidden, *position, *count);
+            *count += 1;
+            builder.finish_version(*position, VersionKind::Put);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! PostgreSQL as a source: initial copy at an exported snapshot, then logical replication.
+//!
+//! * [`config`]: where the server is and which slot and publication to use.
+//! * [`connection`]: a small blocking client, for queries, COPY and the replication stream.
+//! * [`pgoutput`]: decoder of the logical replication messages.
+//! * [`types`]: which column type a PostgreSQL type becomes.
+//! * [`text`]: PostgreSQL's text form of values into columns.
+//! * [`catalog`]: the published tables, as the server's catalog describes them.
+//! * [`preflight`]: what has to be right at the source, and how to mend what is not.
+//! * [`slot`]: publication and replication slot. [`state`]: what is remembered of the source.
+//! * [`copy`]: the initial copy; [`copy_text`]: the lines that COPY sends.
+//! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
+//! * [`stream`]: the socket thread that follows the log.
+//! * [`source`]: all of it as a [`crate::source::Source`].
+//! * [`digest`]: order-independent digests of tables.
+//! * [`verify`]: proof that the copy equals the source at one position.
+
+pub mod catalog;
+mod changes;
+pub mod config;
+pub mod connection;
+mod copy;
+mod copy_text;
+
+#[cfg(test)]
+mod messages;
+pub mod pgoutput;
+pub mod preflight;
+mod slot;
+pub mod source;
+mod state;
+mod stream;
+mod table_sink;
+mod text;
+mod types;
+
+pub use config::PostgresConfig;
+pub use source::PostgresSource;
+
+/// Microseconds from 1970-01-01 to 2000-01-01, PostgreSQL's own zero.
+const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;

@@ -1,0 +1,282 @@
+//! PostgreSQL as a [`Source`]: first start copies, later starts stream.
+//!
+//! First start:
+//! 1. check that the source can be replicated, create the publication;
+//! 2. store, durably, that a copy begins and which table ids and slot it uses;
+//! 3. create the slot with its snapshot, read the tables inside the snapshot, create their
+//!    trees, copy their rows;
+//! 4. publish the rows together with the state "streaming", durably.
+//!
+//! A start that finds the state of step 2 knows that a copy was cut off: its trees and its slot
+//! are dropped and the copy starts over.
+
+use types::{CommitPosition, TableId};
+
+use super::catalog::{PublishedTable, read_tables};
+use super::changes::{Changes, ReplicatedTable};
+use super::config::PostgresConfig;
+use super::connection::{Connection, ConnectionError, Mode};
+use super::copy::{Job, copy_tables, open_at};
+use super::preflight::{Severity, check_connected};
+use super::slot::{self, SystemIdentity};
+use super::state::{PostgresState, WireTable};
+use super::stream::{Start, Stream};
+use crate::catalog::{TableEntry, TableState};
+use crate::checkpoint::{Checkpoint, Phase};
+use crate::source::{Feed, Source, SourceError, Target};
+use crate::status::SourceState;
+
+/// How long to wait before a server that cannot be reached is tried again.
+const RETRY: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// A PostgreSQL server as a source of changes.
+pub struct PostgresSource {
+    config: PostgresConfig,
+}
+
+impl PostgresSource {
+    /// What kind of source this is, as shown to users.
+    pub const KIND: &'static str = "postgresql";
+
+    /// The source at `config`.
+    pub fn new(config: PostgresConfig) -> Self {
+        Self { config }
+    }
+}
+
+impl Source for PostgresSource {
+    fn prepare(&mut self, target: &Target) -> Result<Checkpoint, SourceError> {
+        match Checkpoint::load(&target.store)? {
+            Some(checkpoint) if checkpoint.phase == Phase::Streaming => {
+                self.check_settings(&checkpoint)?;
+                Ok(checkpoint)
+            }
+            left_over => InitialCopy {
+                config: &self.config,
+                target,
+            }
+            .run(left_over),
+        }
+    }
+
+    fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError> {
+        let state = PostgresState::from_value(&start.source)?;
+        let position = feed.status.visible();
+        let changes = Changes::new(replicated_tables(&state, feed), position);
+        let start = Start {
+            position,
+            resume: start.resume,
+        };
+        Stream::new(&self.config, &state, feed, changes, start).run()
+    }
+}
+
+impl PostgresSource {
+    /// The settings must name what was copied.
+    fn check_settings(&self, checkpoint: &Checkpoint) -> Result<(), SourceError> {
+        let state = PostgresState::from_value(&checkpoint.source)?;
+        let (slot, publication) = (&self.config.slot, self.config.publication_name());
+        if *slot != state.slot || *publication != state.publication {
+            return Err(SourceError::Refused(format!(
+                "this data directory belongs to slot {:?} and publication {:?}, the settings \
+                 name {slot:?} and {publication:?}. Start with an empty data directory to copy \
+                 with other settings",
+                state.slot, state.publication
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The tables that the stream carries.
+fn replicated_tables(state: &PostgresState, feed: &Feed) -> Vec<ReplicatedTable> {
+    let table = |wire: &WireTable| {
+        let entry = feed.catalog.by_id(TableId(wire.table))?;
+        Some(ReplicatedTable {
+            id: entry.id,
+            schema: entry.schema.clone(),
+            wire: wire.clone(),
+            stopped: matches!(entry.state, TableState::Stopped { .. }),
+        })
+    };
+    state.tables.iter().filter_map(table).collect()
+}
+
+/// The first start.
+struct InitialCopy<'a> {
+    config: &'a PostgresConfig,
+    target: &'a Target,
+}
+
+impl InitialCopy<'_> {
+    fn run(&self, left_over: Option<Checkpoint>) -> Result<Checkpoint, SourceError> {
+        let mut connection = self.connect()?;
+        if let Some(left_over) = &left_over {
+            self.clean_up(&mut connection, left_over)?;
+        }
+        self.check(&mut connection)?;
+        slot::ensure_publication(&mut connection, self.config)?;
+        let (identity, _) = slot::identify(&mut connection)?;
+        if slot::exists(&mut connection, &self.config.slot)? {
+            return Err(SourceError::Refused(format!(
+                "the replication slot {slot:?} exists already, but this data directory is \
+                 empty. If no other replica uses the slot, drop it at the source: SELECT \
+                 pg_drop_replication_slot('{slot}')",
+                slot = self.config.slot
+            )));
+        }
+        let mut checkpoint = Checkpoint::new(Phase::Copying, self.state(identity).to_value());
+        checkpoint.next_table = self.next_table(left_over.as_ref());
+        self.store(self.target.store.visible(), &checkpoint)?;
+        self.copy(&mut connection, checkpoint)
+    }
+
+    /// Connects, again and again while the server cannot be reached.
+    fn connect(&self) -> Result<Connection, SourceError> {
+        let status = &self.target.status;
+        loop {
+            match Connection::open(self.config, Mode::Replication, &self.target.stop) {
+                Ok(connection) => return Ok(connection),
+                Err(error) if error.passes() => {
+                    tracing::warn!(%error, source = status.name(), "no connection, trying again");
+                    status.set_state(SourceState::Connecting, Some(error.to_string()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if self.target.stop.wait(RETRY) {
+                return Err(SourceError::Stopped);
+            }
+        }
+    }
+
+    /// Drops what a copy that was cut off has left.
+    fn clean_up(&self, connection: &mut Connection, left: &Checkpoint) -> Result<(), SourceError> {
+        let reason = "an earlier initial copy was cut off; starting over";
+        tracing::warn!(source = self.target.status.name(), reason);
+        self.target.status.warn(reason.to_owned());
+        let state = PostgresState::from_value(&left.source)?;
+        let (identity, _) = slot::identify(connection)?;
+        let same_server = identity == state.identity;
+        if same_server && slot::exists(connection, &state.slot)? {
+            slot::drop_slot(connection, &state.slot)?;
+        }
+        self.target.catalog.replace(Vec::new());
+        for (table, _) in self.target.store.tables() {
+            self.target.store.drop_table(table)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to start with errors; shows warnings.
+    fn check(&self, connection: &mut Connection) -> Result<(), SourceError> {
+        let faults = check_connected(connection, self.config)?;
+        let (errors, warnings): (Vec<_>, Vec<_>) = faults
+            .into_iter()
+            .partition(|fault| fault.severity == Severity::Error);
+        for warning in warnings {
+            tracing::warn!("{warning}");
+            self.target.status.warn(warning.to_string());
+        }
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        Err(SourceError::Refused(errors.join("\n")))
+    }
+
+    fn state(&self, identity: SystemIdentity) -> PostgresState {
+        PostgresState {
+            identity,
+            slot: self.config.slot.clone(),
+            publication: self.config.publication_name().to_owned(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// The lowest table id that was never used.
+    fn next_table(&self, left_over: Option<&Checkpoint>) -> u32 {
+        let known = left_over.map_or(1, |checkpoint| checkpoint.next_table);
+        let used = self
+            .target
+            .store
+            .tables()
+            .iter()
+            .map(|(table, _)| table.0 + 1)
+            .max();
+        known.max(used.unwrap_or(1))
+    }
+
+    fn copy(
+        &self,
+        connection: &mut Connection,
+        mut checkpoint: Checkpoint,
+    ) -> Result<Checkpoint, SourceError> {
+        let status = &self.target.status;
+        let waiting = "creating the slot waits for transactions that are running at the source";
+        status.set_state(SourceState::Copying, Some(waiting.to_owned()));
+        let slot = slot::create(connection, &self.config.slot, false)?;
+        status.set_state(SourceState::Copying, None);
+        let position = CommitPosition(slot.consistent_point.0.saturating_sub(1));
+        let published = self.read_tables(&slot.snapshot)?;
+        let jobs = self.create_tables(&mut checkpoint, published)?;
+        tracing::info!(tables = jobs.len(), position = %slot.consistent_point, "initial copy");
+        let rows = copy_tables(self.target, self.config, slot.snapshot, position, jobs)?;
+        for table in self.target.catalog.tables() {
+            self.target.catalog.set_state(table.id, TableState::Live);
+        }
+        checkpoint.phase = Phase::Streaming;
+        checkpoint.resume = slot.consistent_point.0;
+        checkpoint.commit_time_us = self.target.clock.wall_us();
+        checkpoint.record_tables(&self.target.catalog);
+        self.store(position, &checkpoint)?;
+        status.count(0, rows);
+        status.set_visible(position, checkpoint.commit_time_us);
+        tracing::info!(rows, "initial copy complete");
+        Ok(checkpoint)
+    }
+
+    fn read_tables(&self, snapshot: &str) -> Result<Vec<PublishedTable>, ConnectionError> {
+        let mut connection = open_at(self.config, snapshot, &self.target.stop)?;
+        read_tables(&mut connection, self.config.publication_name())
+    }
+
+    /// Creates the trees; the checkpoint, stored already, keeps their ids from being reused.
+    fn create_tables(
+        &self,
+        checkpoint: &mut Checkpoint,
+        published: Vec<PublishedTable>,
+    ) -> Result<Vec<Job>, SourceError> {
+        let first = checkpoint.next_table;
+        checkpoint.next_table += published.len() as u32;
+        self.store(self.target.store.visible(), checkpoint)?;
+        let mut state = PostgresState::from_value(&checkpoint.source)?;
+        let mut jobs = Vec::new();
+        let mut entries = Vec::new();
+        for (id, published) in (first..).map(TableId).zip(published) {
+            self.target.store.create_table(id, published.schema())?;
+            let schema = std::sync::Arc::new(published.schema());
+            state.tables.push(WireTable::new(id, &published));
+            let state = TableState::Copying;
+            entries.push(TableEntry {
+                id,
+                schema: schema.clone(),
+                state,
+            });
+            jobs.push(Job {
+                table: id,
+                schema,
+                published,
+            });
+        }
+        self.target.catalog.replace(entries);
+        checkpoint.source = state.to_value();
+        Ok(jobs)
+    }
+
+    /// Stores a checkpoint durably.
+    fn store(&self, position: CommitPosition, checkpoint: &Checkpoint) -> Result<(), SourceError> {
+        self.target.store.publish(position, checkpoint.to_bytes());
+        self.target.store.flush()?;
+        Ok(())
+    }
+}

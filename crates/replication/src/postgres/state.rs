@@ -1,0 +1,62 @@
+//! What the replica must remember of a PostgreSQL source, stored with every checkpoint.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use types::TableId;
+
+use super::catalog::PublishedTable;
+use super::slot::SystemIdentity;
+use crate::checkpoint::CheckpointError;
+
+/// The source's part of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostgresState {
+    /// The server that was copied.
+    pub identity: SystemIdentity,
+    /// The replication slot.
+    pub slot: String,
+    /// The publication.
+    pub publication: String,
+    /// How the tables look in the log.
+    pub tables: Vec<WireTable>,
+}
+
+/// How a table looks in the log; what a relation message must say as long as the table has the
+/// shape in which it was copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireTable {
+    /// The tree.
+    pub table: u32,
+    /// The table's object id at the source.
+    pub relation: u32,
+    /// Type and modifier of each column.
+    pub types: Vec<(u32, i32)>,
+}
+
+impl WireTable {
+    /// How `published`, stored in the tree `table`, looks in the log.
+    pub fn new(table: TableId, published: &PublishedTable) -> Self {
+        let types = published
+            .columns
+            .iter()
+            .map(|c| (c.wire_oid, c.wire_modifier))
+            .collect();
+        Self {
+            table: table.0,
+            relation: published.relation,
+            types,
+        }
+    }
+}
+
+impl PostgresState {
+    /// Reads the source's part of a checkpoint.
+    pub fn from_value(value: &Value) -> Result<Self, CheckpointError> {
+        Self::deserialize(value).map_err(|error| CheckpointError::Malformed(error.to_string()))
+    }
+
+    /// The source's part of a checkpoint.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).expect("the state has string keys only")
+    }
+}

@@ -1,0 +1,336 @@
+//! The socket thread: follows the log from the last durable position on.
+//!
+//! One turn of the loop:
+//! 1. take in every message that has been received (see [`super::changes`]);
+//! 2. hand a batch to the apply loop when its time has come: [`PUBLISH_INTERVAL`] after the
+//!    last one at the earliest, so that a lone transaction is visible at once and many small
+//!    ones travel together; while the apply loop is busy, batches grow;
+//! 3. tell the server what is durable, at least every [`STATUS_INTERVAL`], also while waiting
+//!    for the apply loop: a slow apply never costs the connection;
+//! 4. wait for bytes.
+//!
+//! A lost connection is made again with growing, jittered pauses, and everything that could
+//! mean a gap is checked before a single change is read (see [`super::slot`]).
+//!
+//! Invariant: what the server is told as flushed is only ever what [`crate::source::Confirmed`]
+//! says.
+
+use std::time::Duration;
+
+use crossbeam_channel::{SendTimeoutError, TrySendError};
+use rand::Rng;
+use types::{ChangeBatch, CommitPosition};
+
+use super::POSTGRES_EPOCH_US;
+use super::changes::{Changes, ChangesError};
+use super::config::PostgresConfig;
+use super::connection::{Connection, ConnectionError, Frame, Mode, literal, server_error};
+use super::pgoutput::{DecodeError, Wrapper, status_update, unwrap};
+use super::slot::{self, CheckError};
+use super::state::PostgresState;
+use crate::checkpoint::CheckpointError;
+use crate::source::{Feed, SourceError};
+use crate::status::SourceState;
+
+/// A batch is handed on at most this often, unless it is large.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(5);
+/// The server hears from us at least this often.
+const STATUS_INTERVAL: Duration = Duration::from_secs(1);
+/// Until the replica has caught up, an idle server is asked for its position this often.
+const CATCH_UP_INTERVAL: Duration = Duration::from_millis(50);
+/// A server that has been silent for so long, though asked, is taken for dead.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// The longest wait for bytes, so that a request to stop is seen.
+const TURN: Duration = Duration::from_millis(100);
+/// The first pause before a lost connection is made again; it doubles each time.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+/// The longest pause before a lost connection is made again.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Why a connection's stream ended.
+#[derive(Debug, thiserror::Error)]
+enum StreamError {
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    #[error(transparent)]
+    Changes(#[from] ChangesError),
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    #[error("message {0:?} on the replication stream")]
+    Message(char),
+    #[error("the server has not answered for {} seconds", SILENCE_MAX.as_secs())]
+    Silent,
+    #[error("the server ended the replication stream")]
+    Ended,
+    /// The apply loop has ended; it tells its own reason.
+    #[error("the apply loop has ended")]
+    ApplyEnded,
+}
+
+impl StreamError {
+    /// Whether a new connection may help.
+    fn passes(&self) -> bool {
+        match self {
+            Self::Connection(error) | Self::Check(CheckError::Connection(error)) => error.passes(),
+            Self::Silent | Self::Ended => true,
+            _ => false,
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        matches!(
+            self,
+            Self::ApplyEnded
+                | Self::Connection(ConnectionError::Stopped)
+                | Self::Check(CheckError::Connection(ConnectionError::Stopped))
+        )
+    }
+}
+
+/// Where the stream is to continue.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Everything up to here was applied.
+    pub position: CommitPosition,
+    /// Where the server continues.
+    pub resume: u64,
+}
+
+/// The stream of one source, over any number of connections.
+pub struct Stream<'a> {
+    config: &'a PostgresConfig,
+    state: &'a PostgresState,
+    feed: &'a Feed,
+    changes: Changes,
+    /// What the last batch ended with.
+    sent: Start,
+    last_sent_at: Duration,
+    last_status_at: Duration,
+    last_heard_at: Duration,
+    /// The furthest position that the server has told of.
+    received: u64,
+    confirmed: u64,
+    answer_due: bool,
+}
+
+impl<'a> Stream<'a> {
+    /// A stream that continues at `start`.
+    pub fn new(
+        config: &'a PostgresConfig,
+        state: &'a PostgresState,
+        feed: &'a Feed,
+        changes: Changes,
+        start: Start,
+    ) -> Self {
+        Self {
+            config,
+            state,
+            feed,
+            changes,
+            sent: start,
+            last_sent_at: Duration::ZERO,
+            last_status_at: Duration::ZERO,
+            last_heard_at: Duration::ZERO,
+            received: start.resume,
+            confirmed: 0,
+            answer_due: false,
+        }
+    }
+
+    /// Follows the log until told to stop; an error when that is not possible any more.
+    pub fn run(&mut self) -> Result<(), SourceError> {
+        let mut pause = PAUSE_MIN;
+        while !self.feed.stop.is_set() {
+            let connected_at = self.feed.clock.monotonic();
+            let Err(error) = self.follow() else {
+                return Ok(());
+            };
+            if error.stopped() {
+                return Ok(());
+            }
+            if !error.passes() {
+                return Err(SourceError::Refused(error.to_string()));
+            }
+            if self.feed.clock.monotonic() - connected_at > PAUSE_MAX {
+                pause = PAUSE_MIN;
+            }
+            tracing::warn!(%error, source = self.feed.status.name(), "connection lost, trying again");
+            self.feed
+                .status
+                .set_state(SourceState::Reconnecting, Some(error.to_string()));
+            self.changes.reconnect(self.sent.position);
+            if self
+                .feed
+                .stop
+                .wait(pause.mul_f64(rand::rng().random_range(0.5..1.5)))
+            {
+                break;
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        Ok(())
+    }
+
+    /// Connects and follows the log until the connection is lost or we are told to stop.
+    fn follow(&mut self) -> Result<(), StreamError> {
+        let mut connection = self.connect()?;
+        self.feed.status.set_state(SourceState::CatchingUp, None);
+        self.last_heard_at = self.feed.clock.monotonic();
+        self.answer_due = true;
+        while !self.feed.stop.is_set() {
+            self.take_in(&mut connection)?;
+            self.send_when_due()?;
+            self.report_when_due(&mut connection)?;
+            if connection.fill(self.patience())? {
+                self.last_heard_at = self.feed.clock.monotonic();
+            } else if self.feed.clock.monotonic() - self.last_heard_at > SILENCE_MAX {
+                return Err(StreamError::Silent);
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self) -> Result<Connection, StreamError> {
+        let config = self.config;
+        let mut connection = Connection::open(config, Mode::Replication, &self.feed.stop)?;
+        let resume = CommitPosition(self.sent.resume);
+        let log_end = slot::check(&mut connection, config, &self.state.identity, resume)?;
+        self.feed
+            .status
+            .set_target(CommitPosition(log_end.0.saturating_sub(1)));
+        self.feed
+            .status
+            .set_sent(CommitPosition(log_end.0.saturating_sub(1)));
+        connection.copy_both(&format!(
+            "START_REPLICATION SLOT \"{}\" LOGICAL {resume} (proto_version '2', \
+             publication_names {})",
+            config.slot,
+            literal(&super::connection::identifier(&self.state.publication))
+        ))?;
+        tracing::info!(source = self.feed.status.name(), %resume, "following the log");
+        Ok(connection)
+    }
+
+    /// Takes in every message that has been received.
+    fn take_in(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        while let Some(frame) = connection.buffered_frame()? {
+            self.take_in_frame(frame)?;
+            if self.changes.must_cut() {
+                self.send_and_wait(connection)?;
+            }
+        }
+        let status = &self.feed.status;
+        status.set_received(self.changes.last());
+        for warning in self.changes.take_warnings() {
+            tracing::warn!(source = status.name(), "{warning}");
+            status.warn(warning);
+        }
+        Ok(())
+    }
+
+    fn take_in_frame(&mut self, frame: Frame<'_>) -> Result<(), StreamError> {
+        match frame.tag {
+            b'd' => match unwrap(frame.body)? {
+                Wrapper::Data { position, payload } => {
+                    self.received = self.received.max(position);
+                    self.changes.message(payload)?;
+                }
+                Wrapper::Keepalive { wal_end, reply } => {
+                    self.received = self.received.max(wal_end);
+                    self.changes.keepalive(wal_end);
+                    self.answer_due |= reply;
+                }
+            },
+            b'E' => return Err(server_error(frame.body).into()),
+            b'N' | b'S' => {}
+            b'c' | b'C' | b'Z' => return Err(StreamError::Ended),
+            tag => return Err(StreamError::Message(char::from(tag))),
+        }
+        Ok(())
+    }
+
+    /// Hands a batch on if its time has come and the apply loop can take it.
+    fn send_when_due(&mut self) -> Result<(), StreamError> {
+        let now = self.feed.clock.monotonic();
+        if !self.changes.can_cut() || now - self.last_sent_at < PUBLISH_INTERVAL {
+            return Ok(());
+        }
+        if self.feed.batches.is_full() {
+            return Ok(());
+        }
+        let batch = self.take_batch();
+        match self.feed.batches.try_send(batch) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(_)) => unreachable!("this is the only sender"),
+            Err(TrySendError::Disconnected(_)) => Err(StreamError::ApplyEnded),
+        }
+    }
+
+    /// Hands a batch on, however long the apply loop takes, and keeps the connection alive.
+    fn send_and_wait(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        let mut batch = self.take_batch();
+        loop {
+            match self.feed.batches.send_timeout(batch, TURN) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Timeout(back)) => batch = back,
+                Err(SendTimeoutError::Disconnected(_)) => return Err(StreamError::ApplyEnded),
+            }
+            if self.feed.stop.is_set() {
+                return Err(StreamError::ApplyEnded);
+            }
+            self.report_when_due(connection)?;
+            self.last_heard_at = self.feed.clock.monotonic();
+        }
+    }
+
+    fn take_batch(&mut self) -> ChangeBatch {
+        let batch = self.changes.take_batch();
+        if let Some(position) = batch.committed {
+            self.sent = Start {
+                position,
+                resume: batch.resume,
+            };
+        }
+        self.last_sent_at = self.feed.clock.monotonic();
+        batch
+    }
+
+    /// How long to wait for bytes.
+    fn patience(&self) -> Duration {
+        if self.changes.can_cut() {
+            return PUBLISH_INTERVAL;
+        }
+        if self.feed.status.caught_up() {
+            TURN
+        } else {
+            CATCH_UP_INTERVAL
+        }
+    }
+
+    /// Tells the server where we are, when it asks, when more is durable, and now and then;
+    /// and asks for its position when it has nothing to send.
+    fn report_when_due(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        let now = self.feed.clock.monotonic();
+        let interval = if self.feed.status.caught_up() {
+            STATUS_INTERVAL
+        } else {
+            CATCH_UP_INTERVAL
+        };
+        let elapsed = now - self.last_status_at >= interval;
+        if !elapsed && !self.answer_due {
+            return Ok(());
+        }
+        self.confirmed = self.feed.confirmed.latest()?.resume.max(self.confirmed);
+        let visible = self.feed.status.visible().0;
+        let time = self.feed.clock.wall_us() - POSTGRES_EPOCH_US;
+        let message = status_update(self.received, self.confirmed, visible, time, elapsed);
+        connection.send_copy_data(&message)?;
+        self.last_status_at = now;
+        self.answer_due = false;
+        Ok(())
+    }
+}

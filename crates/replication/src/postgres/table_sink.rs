@@ -1,0 +1,316 @@
+//! The open rows of one table: decoded tuples become versions in columns.
+//!
+//! What an update becomes:
+//! * the key stays, every cell is known: a put;
+//! * the key stays, large cells are "unchanged" and the log does not have them: a patch;
+//! * the key changes: a delete of the old key and a put of the new one. If a cell is unchanged
+//!   and not in the log, nobody knows the new row's value without a look-up: the table stops.
+//!
+//! Invariant: after every call the builder holds whole versions only.
+
+use types::{CommitPosition, RowsBuilder, TableId, TableSchema, VersionKind, VersionRows};
+
+use super::pgoutput::{Cell, OldTuple, Tuple};
+use super::text::{CellError, CellParser};
+use types::ColumnBuilder;
+
+/// Why a change cannot be carried over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// A value that its column cannot hold.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// The log has another number of columns than the table.
+    #[error("a row has {found} columns in the log, the table has {expected}")]
+    ColumnCount {
+        /// Columns in the log.
+        found: usize,
+        /// Columns of the table.
+        expected: usize,
+    },
+    /// An update or delete of a table whose rows nothing identifies.
+    #[error(
+        "an UPDATE or DELETE came for a table without a key, and nothing tells which row it \
+         means; give the table a primary key at the source"
+    )]
+    NoKey,
+    /// The log does not say which row is meant.
+    #[error("an UPDATE or DELETE does not carry the value of key column \"{0}\"")]
+    KeyNotInLog(String),
+    /// A key changed and the new row is not completely in the log.
+    #[error(
+        "an UPDATE changed a key and left the large value of column \"{0}\" out of the log; \
+         with REPLICA IDENTITY FULL at the source it would be there"
+    )]
+    KeyChangedValueNotInLog(String),
+}
+
+/// The open rows of one table.
+pub struct TableSink {
+    table: TableId,
+    names: Vec<String>,
+    parsers: Vec<CellParser>,
+    /// Whether each source column is part of the key.
+    in_key: Vec<bool>,
+    has_key: bool,
+    builder: RowsBuilder,
+    /// One bit a column, for the version that is being appended.
+    unchanged: Vec<u8>,
+}
+
+/// Where a version belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The transaction's commit position.
+    pub position: CommitPosition,
+    /// The change's number within the transaction.
+    pub ordinal: u64,
+}
+
+impl TableSink {
+    /// An empty sink for rows of `schema`.
+    pub fn new(table: TableId, schema: &TableSchema) -> Self {
+        let parsers = CellParser::for_schema(schema);
+        let in_key: Vec<_> = (0..parsers.len())
+            .map(|c| schema.key.contains(&c))
+            .collect();
+        Self {
+            table,
+            names: schema.columns.iter().map(|c| c.name.clone()).collect(),
+            has_key: schema.has_source_key(),
+            unchanged: vec![0; schema.columns.len().div_ceil(8)],
+            builder: RowsBuilder::new(schema),
+            parsers,
+            in_key,
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
+    /// Whether there is no open row.
+    pub fn is_empty(&self) -> bool {
+        self.builder.is_empty()
+    }
+
+    /// Appends an inserted row.
+    pub fn insert(&mut self, new: Tuple<'_>, place: Place) -> Result<(), RowError> {
+        self.whole(place, |sink| sink.put(new, None, place))
+    }
+
+    /// Appends an updated row.
+    pub fn update(
+        &mut self,
+        old: Option<OldTuple<'_>>,
+        new: Tuple<'_>,
+        place: Place,
+    ) -> Result<(), RowError> {
+        self.whole(place, |sink| sink.try_update(old, new, place))
+    }
+
+    /// Appends the deletion of a row.
+    pub fn delete(&mut self, old: OldTuple<'_>, place: Place) -> Result<(), RowError> {
+        self.whole(place, |sink| sink.tombstone(old.tuple(), place))
+    }
+
+    /// Takes the open rows.
+    pub fn take(&mut self) -> VersionRows {
+        self.builder.build()
+    }
+
+    /// Takes the open rows without those at the end that carry `position`.
+    pub fn take_before(&mut self, position: CommitPosition) -> VersionRows {
+        let keep = self.builder.len() - self.builder.trailing_at(position);
+        first_rows(self.builder.build(), keep)
+    }
+
+    /// Runs `append`; when it fails half-way through a version, drops that version.
+    fn whole(
+        &mut self,
+        place: Place,
+        append: impl FnOnce(&mut Self) -> Result<(), RowError>,
+    ) -> Result<(), RowError> {
+        let result = append(self);
+        if result.is_err() {
+            self.complete_broken_version(place);
+        }
+        result
+    }
+
+    /// After an error the version at the end may lack cells. Arrow's builders cannot shrink, so
+    /// it gets NULLs; the table is stopped below this position, nobody reads it.
+    fn complete_broken_version(&mut self, place: Place) {
+        let rows = self.builder.len();
+        let mut broken = false;
+        for column in self.builder.columns_mut() {
+            broken |= column.len() > rows;
+        }
+        if !broken {
+            return;
+        }
+        for column in self.builder.columns_mut() {
+            if column.len() == rows {
+                column.append_null();
+            }
+        }
+        self.builder
+            .finish_version(place.position, VersionKind::Delete);
+    }
+
+    fn try_update(
+        &mut self,
+        old: Option<OldTuple<'_>>,
+        new: Tuple<'_>,
+        place: Place,
+    ) -> Result<(), RowError> {
+        if !self.has_key {
+            return Err(RowError::NoKey);
+        }
+        let Some(old) = old else {
+            return self.put(new, None, place);
+        };
+        if self.key_changed(old.tuple(), new) {
+            if let Some(column) = self.unknown_cell(old, new) {
+                return Err(RowError::KeyChangedValueNotInLog(
+                    self.names[column].clone(),
+                ));
+            }
+            self.tombstone(old.tuple(), place)?;
+        }
+        self.put(new, Some(old), place)
+    }
+
+    /// Whether a key cell of the new row differs from the old one.
+    fn key_changed(&self, old: Tuple<'_>, new: Tuple<'_>) -> bool {
+        let cells = old.cells().zip(new.cells()).zip(&self.in_key);
+        cells
+            .filter(|(_, in_key)| **in_key)
+            .any(|((old, new), _)| match new {
+                Cell::Unchanged => false,
+                new => old != new,
+            })
+    }
+
+    /// A column whose new value is not in the log.
+    fn unknown_cell(&self, old: OldTuple<'_>, new: Tuple<'_>) -> Option<usize> {
+        let known = |column: usize| matches!(old, OldTuple::Row(_)) || self.in_key[column];
+        let mut cells = new.cells().enumerate();
+        cells
+            .find(|&(c, cell)| cell == Cell::Unchanged && !known(c))
+            .map(|(column, _)| column)
+    }
+
+    /// Appends a put of the new row, or a patch where the log lacks cells of it.
+    fn put(
+        &mut self,
+        new: Tuple<'_>,
+        old: Option<OldTuple<'_>>,
+        place: Place,
+    ) -> Result<(), RowError> {
+        self.check_columns(new)?;
+        let mut old_cells = old.map(|old| old.tuple().cells());
+        let old_is_whole = matches!(old, Some(OldTuple::Row(_)));
+        let mut patch = false;
+        let columns = self.builder.columns_mut().iter_mut();
+        let parts = columns
+            .zip(&self.parsers)
+            .zip(&self.in_key)
+            .zip(new.cells())
+            .enumerate();
+        for (index, (((column, parser), in_key), mut cell)) in parts {
+            let old_cell = old_cells.as_mut().and_then(Iterator::next);
+            if let (Cell::Unchanged, Some(old_cell)) = (cell, old_cell)
+                && (old_is_whole || *in_key)
+            {
+                cell = old_cell;
+            }
+            match cell {
+                Cell::Text(text) => parser.append(text, column)?,
+                _ if *in_key => return Err(RowError::KeyNotInLog(self.names[index].clone())),
+                Cell::Null => column.append_null(),
+                Cell::Unchanged => {
+                    column.append_null();
+                    if !patch {
+                        self.unchanged.fill(0);
+                        patch = true;
+                    }
+                    self.unchanged[index / 8] |= 1 << (index % 8);
+                }
+            }
+        }
+        self.append_row_number(place);
+        if patch {
+            self.builder.finish_patch(place.position, &self.unchanged);
+        } else {
+            self.builder
+                .finish_version(place.position, VersionKind::Put);
+        }
+        Ok(())
+    }
+
+    /// Appends a delete of the row with the old row's key.
+    fn tombstone(&mut self, old: Tuple<'_>, place: Place) -> Result<(), RowError> {
+        if !self.has_key {
+            return Err(RowError::NoKey);
+        }
+        self.check_columns(old)?;
+        let columns = self.builder.columns_mut().iter_mut();
+        let parts = columns
+            .zip(&self.parsers)
+            .zip(&self.in_key)
+            .zip(old.cells())
+            .enumerate();
+        for (index, (((column, parser), in_key), cell)) in parts {
+            match cell {
+                _ if !*in_key => column.append_null(),
+                Cell::Text(text) => parser.append(text, column)?,
+                _ => return Err(RowError::KeyNotInLog(self.names[index].clone())),
+            }
+        }
+        self.builder
+            .finish_version(place.position, VersionKind::Delete);
+        Ok(())
+    }
+
+    fn check_columns(&self, tuple: Tuple<'_>) -> Result<(), RowError> {
+        let (found, expected) = (tuple.columns(), self.parsers.len());
+        if found == expected {
+            Ok(())
+        } else {
+            Err(RowError::ColumnCount { found, expected })
+        }
+    }
+
+    /// Appends the hidden key of a row of a table without a key.
+    fn append_row_number(&mut self, place: Place) {
+        if !self.has_key {
+            let hidden = &mut self.builder.columns_mut()[self.parsers.len()..];
+            append_row_number(hidden, place.position, place.ordinal);
+        }
+    }
+}
+
+/// Appends the hidden key of a row: its commit position and its number in the transaction.
+pub fn append_row_number(hidden: &mut [ColumnBuilder], position: CommitPosition, ordinal: u64) {
+    for (column, number) in hidden.iter_mut().zip([position.0, ordinal]) {
+        match column {
+            ColumnBuilder::UInt64(builder) => builder.append_value(number),
+            _ => unreachable!("hidden columns are unsigned 64-bit"),
+        }
+    }
+}
+
+/// The first `keep` of `rows`.
+fn first_rows(mut rows: VersionRows, keep: usize) -> VersionRows {
+    if keep < rows.len() {
+        for column in &mut rows.columns {
+            *column = column.slice(0, keep);
+        }
+        rows.unchanged = rows.unchanged.map(|unchanged| unchanged.slice(0, keep));
+        rows.positions.truncate(keep);
+        rows.kinds.truncate(keep);
+    }
+    rows
+}
