@@ -1,2 +1,70 @@
-//! Placeholder.
-fn main() {}
+//! Experiments: each produces figures of `docs/benchmarks.md`, with its rivals in the same run.
+//!
+//! `cargo run --release -p bench -- EXPERIMENT [--scale quick|full] [--json FILE]`
+//!
+//! * [`replica`]: a backlog of random updates drained beside a PostgreSQL subscriber.
+//! * [`limits`]: memory limits and disk profiles, undone at the end.
+//! * [`results`]: the table and the JSON file.
+
+mod limits;
+mod replica;
+mod results;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Experiments.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Debug, Subcommand)]
+enum Experiment {
+    /// A backlog of random updates, drained under a memory limit
+    Replica(Common),
+}
+
+/// What all experiments take.
+#[derive(Debug, Args)]
+struct Common {
+    /// `quick` shows that it works, `full` is the evidence
+    #[arg(long, value_enum, default_value_t = Scale::Quick)]
+    scale: Scale,
+    /// Where to write the results
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// How large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Scale {
+    /// About a minute.
+    Quick,
+    /// As long as it takes.
+    Full,
+}
+
+fn main() -> ExitCode {
+    match limits::undo::on_interrupt().and_then(|()| run(Arguments::parse())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let Experiment::Replica(common) = arguments.experiment;
+    let results = replica::run(common.scale)?;
+    print!("{results}");
+    match common.json {
+        Some(path) => results.write(&path),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,134 @@
+//! The rival: a PostgreSQL logical subscriber under the same limits.
+//!
+//! It gets what its manual recommends for the role: a quarter of the memory as shared buffers,
+//! and, because a replica can always fetch again, no waiting for its own commits.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use postgres::Client;
+use testbed::patience::wait_at_most;
+use testbed::postgres_server::Shutdown;
+use testbed::{PostgresOptions, PostgresServer};
+
+use super::backlog::Backlog;
+use super::{DATABASE, rate, sum_of_balances, wait_until_active};
+use crate::limits::memory::MemoryLimit;
+
+/// Also the slot's name.
+const SUBSCRIPTION: &str = "subscriber";
+
+/// What the report says of it.
+pub const SETTINGS_IN_WORDS: &str = "shared_buffers = memory limit / 4, synchronous_commit = off, \
+     max_wal_size = 4 GB, checkpoint_timeout = 15 min, streaming = on";
+
+/// How long the initial copy may take.
+const COPY_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A subscriber, stopped between the rounds.
+pub struct Subscriber {
+    server: PostgresServer,
+    limit: Option<MemoryLimit>,
+}
+
+impl Subscriber {
+    /// Makes the subscriber and waits for its copy.
+    pub fn copy(
+        publisher: &PostgresServer,
+        folder: &Path,
+        limit: Option<MemoryLimit>,
+        memory_bytes: u64,
+    ) -> Result<Self> {
+        let mut options = PostgresOptions {
+            fsync: true,
+            ..PostgresOptions::default()
+        }
+        .with("shared_buffers", &format!("{}kB", memory_bytes / 4 / 1024))
+        .with("synchronous_commit", "off")
+        .with("max_wal_size", "4GB")
+        .with("checkpoint_timeout", "15min")
+        .with("wal_receiver_status_interval", "1s");
+        options.parent = Some(folder.to_owned());
+        options.memory_group = limit.as_ref().map(|limit| limit.group().to_owned());
+        let server = PostgresServer::start(options)?;
+        publisher.execute(
+            DATABASE,
+            &format!("create publication {SUBSCRIPTION} for table pgbench_accounts"),
+        )?;
+        let mut client = server.connect(DATABASE)?;
+        client.batch_execute(
+            "create table pgbench_accounts (
+               aid integer primary key, bid integer, abalance integer, filler char(84))",
+        )?;
+        client.batch_execute(&format!(
+            "create subscription {SUBSCRIPTION} connection '{}' publication {SUBSCRIPTION}
+             with (streaming = on)",
+            publisher.url(DATABASE)
+        ))?;
+        wait_at_most(COPY_LIMIT, "the subscriber's copy", || {
+            let row = client.query_one(
+                "select count(*) from pg_subscription_rel where srsubstate <> 'r'",
+                &[],
+            )?;
+            Ok((row.get::<_, i64>(0) == 0).then_some(()))
+        })?;
+        client.batch_execute(&format!("alter subscription {SUBSCRIPTION} disable"))?;
+        client.batch_execute("vacuum analyze")?;
+        client.batch_execute("checkpoint")?;
+        drop(client);
+        let mut subscriber = Self { server, limit };
+        subscriber.server.stop(Shutdown::Fast)?;
+        Ok(subscriber)
+    }
+
+    /// Drains the backlog, or what fits into `window`; rows a second.
+    pub fn drain(
+        &mut self,
+        publisher: &PostgresServer,
+        backlog: &Backlog,
+        window: Duration,
+    ) -> Result<f64> {
+        if let Some(limit) = &self.limit {
+            limit.make_cold()?;
+        }
+        self.server.start_again()?;
+        let mut at_publisher = publisher.connect(DATABASE)?;
+        let mut client = self.server.connect(DATABASE)?;
+        let before = confirmed(&mut at_publisher)?;
+        client.batch_execute(&format!("alter subscription {SUBSCRIPTION} enable"))?;
+        wait_until_active(&mut at_publisher, SUBSCRIPTION)?;
+        let started = Instant::now();
+        let mut reached = before;
+        while reached < backlog.end && started.elapsed() < window {
+            thread::sleep(Duration::from_millis(50));
+            reached = confirmed(&mut at_publisher)?;
+        }
+        let elapsed = started.elapsed();
+        client.batch_execute(&format!("alter subscription {SUBSCRIPTION} disable"))?;
+        if reached >= backlog.end {
+            let expected = sum_of_balances(&mut at_publisher)?;
+            let sum = sum_of_balances(&mut client)?;
+            ensure!(
+                sum == expected,
+                "the subscriber's sum is {sum}, the publisher's {expected}"
+            );
+        }
+        drop(client);
+        self.server.stop(Shutdown::Fast)?;
+        // After a round that was cut short it is still in an earlier backlog of the same kind.
+        let share = backlog.share_of(reached.min(backlog.end) - before.min(reached));
+        ensure!(share > 0.0, "the subscriber has not moved in {elapsed:?}");
+        Ok(rate(backlog, share, elapsed))
+    }
+}
+
+/// How far the subscriber has told the publisher that it is durable.
+fn confirmed(publisher: &mut Client) -> Result<u64> {
+    let row = publisher.query_one(
+        "select (confirmed_flush_lsn - '0/0')::int8 from pg_replication_slots where slot_name = $1",
+        &[&SUBSCRIPTION],
+    )?;
+    u64::try_from(row.get::<_, i64>(0)).context("a negative place in the log")
+}
