@@ -208,7 +208,9 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_config(config)
         .with_runtime_env(runtime_env(options)?)
         .with_default_features();
-    Ok(functions::register(builder).build())
+    let mut state = builder.build();
+    functions::register(&mut state)?;
+    Ok(state)
 }
 
 fn runtime_env(options: &EngineOptions) -> Result<Arc<RuntimeEnv>, SqlError> {

@@ -1,0 +1,224 @@
+//! `sum` and `avg` with PostgreSQL's result types, exact and checked.
+//!
+//! | argument | sum | avg |
+//! |---|---|---|
+//! | smallint, integer | bigint | numeric |
+//! | bigint | numeric | numeric |
+//! | numeric | numeric | numeric |
+//! | real, double precision, interval | DataFusion's | DataFusion's |
+//!
+//! DataFusion would wrap sums around silently and round averages to four more digits than
+//! their argument has.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{
+    DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, i256,
+};
+use datafusion::common::Result;
+use datafusion::functions_aggregate::average::Avg;
+use datafusion::functions_aggregate::sum::Sum;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature, Volatility,
+};
+
+use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
+use super::quotient::{Digits, quotient_type};
+
+/// What is made of a decimal sum and the number of its summands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Sum,
+    Average,
+}
+
+/// `sum` or `avg`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ExactAggregate {
+    kind: Kind,
+    signature: Signature,
+    sum: Sum,
+    avg: Avg,
+}
+
+impl ExactAggregate {
+    pub(crate) fn sum() -> Self {
+        Self::new(Kind::Sum)
+    }
+
+    pub(crate) fn avg() -> Self {
+        Self::new(Kind::Average)
+    }
+
+    fn new(kind: Kind) -> Self {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Self { kind, signature, sum: Sum::new(), avg: Avg::new() }
+    }
+
+    /// DataFusion's own, for arguments other than decimals.
+    fn inexact(&self) -> &dyn AggregateUDFImpl {
+        match self.kind {
+            Kind::Sum => &self.sum,
+            Kind::Average => &self.avg,
+        }
+    }
+
+    fn outcome(&self, result: &DataType) -> Outcome {
+        match self.kind {
+            Kind::Sum => Outcome::Sum,
+            Kind::Average => Outcome::Average(Digits::of(result).map_or(0, |digits| digits.scale)),
+        }
+    }
+}
+
+/// The type in which sums of decimals are kept.
+fn sum_type(argument: &DataType) -> Option<DataType> {
+    match argument {
+        DataType::Decimal128(_, scale) => Some(DataType::Decimal128(38, *scale)),
+        DataType::Decimal256(_, scale) => Some(DataType::Decimal256(76, *scale)),
+        _ => None,
+    }
+}
+
+impl AggregateUDFImpl for ExactAggregate {
+    fn name(&self) -> &str {
+        match self.kind {
+            Kind::Sum => "sum",
+            Kind::Average => "avg",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
+        let [argument] = arguments else {
+            return self.inexact().coerce_types(arguments);
+        };
+        Ok(vec![match (self.kind, argument) {
+            (_, DataType::Decimal128(..) | DataType::Decimal256(..)) => argument.clone(),
+            (_, DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Int64 | DataType::UInt64) => {
+                Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
+            }
+            (Kind::Average, integer) if integer.is_integer() => {
+                Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
+            }
+            (Kind::Sum, integer) if integer.is_integer() => DataType::Int64,
+            (_, DataType::Null) => DataType::Float64,
+            _ => return self.inexact().coerce_types(arguments),
+        }])
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match (self.kind, Digits::of(&arguments[0]).filter(|_| arguments[0].is_decimal())) {
+            (Kind::Sum, Some(digits)) => {
+                let most = if digits.precision > 38 { 76 } else { 38 };
+                let precision = digits.precision.saturating_add(10).min(most);
+                Ok(Digits { precision, ..digits }.decimal())
+            }
+            (Kind::Average, Some(digits)) => Ok(quotient_type(digits, Digits { precision: 1, scale: 0 })),
+            (_, None) => self.inexact().return_type(arguments),
+        }
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        let Some(sum) = sum_type(args.input_fields[0].data_type()) else {
+            return self.inexact().state_fields(args);
+        };
+        if args.is_distinct {
+            let values = Field::new_list_field(sum, true);
+            return Ok(vec![Arc::new(Field::new_list(format_state_name(args.name, "values"), values, false))]);
+        }
+        Ok(vec![
+            Arc::new(Field::new(format_state_name(args.name, "sum"), sum, true)),
+            Arc::new(Field::new(format_state_name(args.name, "count"), DataType::UInt64, false)),
+        ])
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        let result = args.return_field.data_type().clone();
+        let outcome = self.outcome(&result);
+        match (args.expr_fields[0].data_type(), args.is_distinct) {
+            (DataType::Decimal128(_, scale), false) => {
+                Ok(Box::new(DecimalSums::<Decimal128Type>::new(*scale, outcome, result)))
+            }
+            (DataType::Decimal256(_, scale), false) => {
+                Ok(Box::new(DecimalSums::<Decimal256Type>::new(*scale, outcome, result)))
+            }
+            (DataType::Decimal128(_, scale), true) => {
+                Ok(Box::new(DistinctDecimals::<Decimal128Type>::new(*scale, outcome, result)))
+            }
+            (DataType::Decimal256(_, scale), true) => {
+                Ok(Box::new(DistinctDecimals::<Decimal256Type>::new(*scale, outcome, result)))
+            }
+            _ => self.inexact().accumulator(args),
+        }
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        match args.expr_fields[0].data_type() {
+            DataType::Decimal128(..) | DataType::Decimal256(..) => self.accumulator(args),
+            _ => self.inexact().create_sliding_accumulator(args),
+        }
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        match args.expr_fields[0].data_type() {
+            DataType::Decimal128(..) | DataType::Decimal256(..) => !args.is_distinct,
+            _ => self.inexact().groups_accumulator_supported(args),
+        }
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        let result = args.return_field.data_type().clone();
+        let outcome = self.outcome(&result);
+        match args.expr_fields[0].data_type() {
+            DataType::Decimal128(_, scale) => {
+                Ok(Box::new(DecimalSums::<Decimal128Type>::new(*scale, outcome, result)))
+            }
+            DataType::Decimal256(_, scale) => {
+                Ok(Box::new(DecimalSums::<Decimal256Type>::new(*scale, outcome, result)))
+            }
+            _ => self.inexact().create_groups_accumulator(args),
+        }
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+}
+
+/// A decimal type in which sums are kept.
+pub(crate) trait SumType: DecimalType {
+    /// The type with these digits.
+    fn data_type(scale: i8) -> DataType;
+    /// The same number in 256 bits.
+    fn widen(value: Self::Native) -> i256;
+}
+
+impl SumType for Decimal128Type {
+    fn data_type(scale: i8) -> DataType {
+        DataType::Decimal128(38, scale)
+    }
+
+    fn widen(value: i128) -> i256 {
+        i256::from_i128(value)
+    }
+}
+
+impl SumType for Decimal256Type {
+    fn data_type(scale: i8) -> DataType {
+        DataType::Decimal256(76, scale)
+    }
+
+    fn widen(value: i256) -> i256 {
+        value
+    }
+}
