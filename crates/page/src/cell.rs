@@ -32,7 +32,7 @@ macro_rules! integer_cell {
 }
 
 // Of i128 only cells that fit 64 bits get here, see `wide`.
-integer_cell!(u8 => 1, i16 => 2, i32 => 4, i64 => 8, u64 => 8, i128 => 8);
+integer_cell!(u8 => 1, u16 => 2, i16 => 2, i32 => 4, i64 => 8, u64 => 8, i128 => 8);
 
 impl Cell for f32 {
     const PLAIN_BYTES: usize = 4;

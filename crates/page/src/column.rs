@@ -21,7 +21,7 @@ use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::header::Encoding;
 use crate::nulls::{self, NullForm};
-use crate::text::{self, Text, TextCells, TextCodec, TextRows};
+use crate::text::{Text, TextCells, TextCodec, TextEncoder, TextRows};
 use crate::wide::{self, Wide, WideCodec};
 use crate::words::{self, Sink, WordCodec, Words};
 
@@ -87,6 +87,7 @@ pub(crate) struct ColumnEncoder {
     column_type: ColumnType,
     words: Vec<u64>,
     decimals: Vec<i128>,
+    text: TextEncoder,
 }
 
 impl ColumnEncoder {
@@ -95,6 +96,7 @@ impl ColumnEncoder {
             column_type,
             words: Vec::new(),
             decimals: Vec::new(),
+            text: TextEncoder::default(),
         }
     }
 
@@ -130,7 +132,7 @@ impl ColumnEncoder {
         sink: &mut Sink<'_>,
     ) -> u8 {
         let (offsets, bytes) = rows.text(self.column_type);
-        text::encode(
+        self.text.encode(
             TextRows {
                 offsets,
                 bytes,

@@ -17,6 +17,11 @@ impl<'a> Cursor<'a> {
         Self { rest: bytes }
     }
 
+    /// Bytes that have not been read.
+    pub(crate) fn len(&self) -> usize {
+        self.rest.len()
+    }
+
     /// The next `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], PageError> {
         let (taken, rest) = self

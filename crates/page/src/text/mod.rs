@@ -9,9 +9,13 @@
 //!
 //! Does not: check UTF-8. The Arrow array does when it is built.
 
+mod cells;
 mod constant;
+mod dictionary;
 mod ends;
+mod lengths;
 mod plain;
+mod symbols;
 
 use arrow_buffer::NullBuffer;
 
@@ -20,8 +24,11 @@ use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
 use crate::words::Sink;
 
+pub(crate) use cells::TextCells;
 use constant::Constant;
+use dictionary::Dictionary;
 use plain::Plain;
+use symbols::Symbols;
 
 /// The codecs of text. The numbers are on disk: never change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +36,13 @@ use plain::Plain;
 pub(crate) enum TextCodec {
     Plain = 16,
     Constant = 17,
+    Dictionary = 18,
+    Symbols = 19,
 }
 
 impl TextCodec {
     pub(crate) fn from_u8(number: u8) -> Option<Self> {
-        [Self::Plain, Self::Constant]
+        [Self::Plain, Self::Constant, Self::Dictionary, Self::Symbols]
             .into_iter()
             .find(|&codec| codec as u8 == number)
     }
@@ -54,9 +63,13 @@ impl<'a> TextRows<'a> {
         self.offsets.len() - 1
     }
 
+    fn is_null(&self, row: usize) -> bool {
+        self.nulls.is_some_and(|nulls| nulls.is_null(row))
+    }
+
     /// A cell; empty where it is NULL.
     fn cell(&self, row: usize) -> &'a [u8] {
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+        if self.is_null(row) {
             return &[];
         }
         &self.bytes[self.offsets[row] as usize..self.offsets[row + 1] as usize]
@@ -67,44 +80,53 @@ impl<'a> TextRows<'a> {
     }
 
     fn cells_not_null(self) -> impl Iterator<Item = &'a [u8]> {
-        let valid = move |row: &usize| self.nulls.is_none_or(|nulls| nulls.is_valid(*row));
-        (0..self.len()).filter(valid).map(move |row| self.cell(row))
+        (0..self.len())
+            .filter(move |&row| !self.is_null(row))
+            .map(move |row| self.cell(row))
     }
 }
 
-/// Encodes the cells, at least one of which is not NULL.
-pub(crate) fn encode(rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
-    if constant::pays(rows) {
-        constant::encode(rows, sink);
-        return TextCodec::Constant;
-    }
-    plain::encode(rows, sink);
-    TextCodec::Plain
+/// Encodes columns of text; keeps the symbols of the last page for the next.
+#[derive(Debug, Default)]
+pub(crate) struct TextEncoder {
+    symbols: symbols::Memory,
 }
 
-/// Decoded cells, in the form of an Arrow array.
-#[derive(Debug)]
-pub(crate) struct TextCells {
-    /// Where cells begin and end: ascending from 0 to the number of bytes, one more than cells.
-    pub(crate) offsets: Vec<i32>,
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl TextCells {
-    fn with_capacity(rows: usize, bytes: usize) -> Self {
-        let mut offsets = Vec::with_capacity(rows + 1);
-        offsets.push(0);
-        Self {
-            offsets,
-            bytes: Vec::with_capacity(bytes),
+impl TextEncoder {
+    /// Encodes the cells, at least one of which is not NULL.
+    pub(crate) fn encode(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
+        if constant::pays(rows) {
+            constant::encode(rows, sink);
+            return TextCodec::Constant;
+        }
+        let text_bytes = rows.cells().map(<[u8]>::len).sum();
+        let mut bytes_max = text_bytes + lengths::packed_bytes(rows.cells().map(<[u8]>::len));
+        let dictionary =
+            dictionary::Draft::of(rows).filter(|dictionary| dictionary.bytes() < bytes_max);
+        if let Some(dictionary) = &dictionary {
+            bytes_max = dictionary.bytes();
+        }
+        // Decoding symbols takes longer, so they have to earn it.
+        let symbols_max = bytes_max * SYMBOLS_PERCENT_MAX / 100;
+        if let Some(symbols) = self.symbols.draft(rows, text_bytes, symbols_max) {
+            symbols.encode(sink);
+            return TextCodec::Symbols;
+        }
+        match dictionary {
+            Some(dictionary) => {
+                dictionary.encode(sink);
+                TextCodec::Dictionary
+            }
+            None => {
+                plain::encode(rows, sink);
+                TextCodec::Plain
+            }
         }
     }
-
-    fn push(&mut self, cell: &[u8]) {
-        self.bytes.extend_from_slice(cell);
-        self.offsets.push(self.bytes.len() as i32);
-    }
 }
+
+/// Symbols are taken if they need no more than so many percent of the next best codec's bytes.
+const SYMBOLS_PERCENT_MAX: usize = 85;
 
 /// Refuses text that no writer puts into a segment of that size.
 fn check_decoded_bytes(bytes: usize, segment_bytes: usize, rows: usize) -> Result<(), PageError> {
@@ -133,6 +155,8 @@ trait TextDecoder<'a>: Sized {
 pub(crate) enum Text<'a> {
     Plain(Plain<'a>),
     Constant(Constant<'a>),
+    Dictionary(Dictionary<'a>),
+    Symbols(Symbols<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
@@ -141,6 +165,8 @@ macro_rules! each_codec {
         match $text {
             Text::Plain($codec) => $body,
             Text::Constant($codec) => $body,
+            Text::Dictionary($codec) => $body,
+            Text::Symbols($codec) => $body,
         }
     };
 }
@@ -155,6 +181,8 @@ impl<'a> Text<'a> {
         Ok(match codec {
             TextCodec::Plain => Self::Plain(Plain::open(segment, rows, section)?),
             TextCodec::Constant => Self::Constant(Constant::open(segment, rows, section)?),
+            TextCodec::Dictionary => Self::Dictionary(Dictionary::open(segment, rows, section)?),
+            TextCodec::Symbols => Self::Symbols(Symbols::open(segment, rows, section)?),
         })
     }
 

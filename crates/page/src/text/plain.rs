@@ -52,9 +52,6 @@ impl<'a> TextDecoder<'a> for Plain<'a> {
             let slot = slot as usize;
             &self.bytes[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
         };
-        let bytes = slots.iter().map(|&slot| cell(slot).len()).sum();
-        let mut cells = TextCells::with_capacity(slots.len(), bytes);
-        slots.iter().for_each(|&slot| cells.push(cell(slot)));
-        Ok(cells)
+        Ok(TextCells::collect(slots.iter().map(|&slot| cell(slot))))
     }
 }

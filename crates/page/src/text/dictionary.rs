@@ -1,0 +1,172 @@
+//! Each distinct cell once, in the order of first appearance, and a code for each row.
+//!
+//! ```text
+//! entries (LEB128) · stream of entries ends · stream of rows codes · entry bytes, up to the end
+//! ```
+//!
+//! Codes are words like any others: few bits each, runs where the rows are sorted by the
+//! column, and exceptions where rare cells appear late. A NULL cell has the code before it.
+
+use hashbrown::HashMap;
+
+use crate::bit_packing::{bits, packed_bytes};
+use crate::cell::Cell;
+use crate::cursor::{Cursor, put_unsigned};
+use crate::error::PageError;
+use crate::limits::decoded_text_bytes_max;
+use crate::words::{self, Sink, Words};
+
+use super::cells::{SPARE_BYTES, TextCells, TextWriter};
+use super::{TextDecoder, TextRows, check_decoded_bytes, ends, lengths};
+
+/// Rows to look at before the share of distinct cells counts.
+const ROWS_BEFORE_GIVING_UP: usize = 128;
+
+/// The dictionary of a page's cells.
+#[derive(Debug)]
+pub(super) struct Draft<'a> {
+    entries: Vec<&'a [u8]>,
+    codes: Vec<u64>,
+    entry_bytes: usize,
+}
+
+impl<'a> Draft<'a> {
+    /// Collects the distinct cells; `None` as soon as there are too many to be worth it, or if
+    /// the cells would unfold to more than a reader accepts.
+    pub(super) fn of(rows: TextRows<'a>) -> Option<Self> {
+        let mut numbers: HashMap<&[u8], u64> = HashMap::with_capacity(ROWS_BEFORE_GIVING_UP);
+        let mut draft = Self {
+            entries: Vec::new(),
+            codes: Vec::new(),
+            entry_bytes: 0,
+        };
+        draft.codes.reserve(rows.len());
+        let mut code = 0;
+        let mut decoded_bytes = 0;
+        for row in 0..rows.len() {
+            if !rows.is_null(row) {
+                let cell = rows.cell(row);
+                code = *numbers.entry(cell).or_insert_with(|| draft.add(cell));
+            }
+            draft.codes.push(code);
+            decoded_bytes += draft
+                .entries
+                .get(code as usize)
+                .map_or(0, |entry| entry.len());
+            if row >= ROWS_BEFORE_GIVING_UP && draft.entries.len() * 4 > row * 3 {
+                return None;
+            }
+        }
+        let limit = decoded_text_bytes_max(draft.entry_bytes, rows.len());
+        (decoded_bytes <= limit).then_some(draft)
+    }
+
+    fn add(&mut self, cell: &'a [u8]) -> u64 {
+        self.entries.push(cell);
+        self.entry_bytes += cell.len();
+        self.entries.len() as u64 - 1
+    }
+
+    /// Bytes that the segment takes, or a few less.
+    pub(super) fn bytes(&self) -> usize {
+        let code_bits = bits(self.entries.len() as u64 - 1);
+        self.entry_bytes
+            + lengths::packed_bytes(self.entries.iter().map(|entry| entry.len()))
+            + packed_bytes(self.codes.len(), code_bits)
+    }
+
+    pub(super) fn encode(&self, sink: &mut Sink<'_>) {
+        put_unsigned(sink.segment, self.entries.len() as u64);
+        ends::write(self.entries.iter().map(|entry| entry.len()), sink);
+        words::encode_stream(&self.codes, sink);
+        self.entries
+            .iter()
+            .for_each(|entry| sink.segment.extend_from_slice(entry));
+    }
+}
+
+/// A parsed segment.
+pub(crate) struct Dictionary<'a> {
+    rows: usize,
+    segment_bytes: usize,
+    /// Where entries begin and end, one more than entries.
+    offsets: Vec<i32>,
+    codes: Words<'a>,
+    bytes: &'a [u8],
+}
+
+impl<'a> TextDecoder<'a> for Dictionary<'a> {
+    fn open(mut segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+        let segment_bytes = segment.len();
+        let entries = segment.count(rows)?;
+        if entries == 0 {
+            return Err(PageError::Malformed("a dictionary is empty"));
+        }
+        let offsets = ends::read(&mut segment, entries, section)?;
+        let codes = Words::open_stream(&mut segment, rows, section)?;
+        let bytes = segment.take_rest();
+        if offsets[entries] as usize != bytes.len() {
+            return Err(PageError::Malformed(
+                "the ends of entries are not those of the bytes",
+            ));
+        }
+        Ok(Self {
+            rows,
+            segment_bytes,
+            offsets,
+            codes,
+            bytes,
+        })
+    }
+
+    fn decode(&self) -> Result<TextCells, PageError> {
+        let mut codes: Vec<Code> = Vec::with_capacity(self.rows);
+        self.codes.decode(&mut codes)?;
+        self.look_up(&codes)
+    }
+
+    fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        let mut codes: Vec<Code> = Vec::with_capacity(slots.len());
+        self.codes.gather(slots, &mut codes)?;
+        self.look_up(&codes)
+    }
+}
+
+/// A code as it is decoded. A page has fewer entries than rows, and those fit 16 bits.
+type Code = u16;
+
+impl Dictionary<'_> {
+    fn look_up(&self, codes: &[Code]) -> Result<TextCells, PageError> {
+        let entries = self.offsets.len() - 1;
+        if codes.iter().any(|&code| usize::from(code) >= entries) {
+            return Err(PageError::Malformed("a code is not in the dictionary"));
+        }
+        let length = |&code: &Code| self.begin(code + 1) - self.begin(code);
+        let decoded_bytes = codes.iter().map(length).sum();
+        check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
+        self.copy(codes, TextWriter::new(codes.len(), decoded_bytes))
+    }
+
+    /// Copies the entries of the codes: short ones, the usual case, with a fixed length.
+    fn copy(&self, codes: &[Code], mut writer: TextWriter) -> Result<TextCells, PageError> {
+        let mut padded = Vec::with_capacity(self.bytes.len() + SPARE_BYTES);
+        padded.extend_from_slice(self.bytes);
+        padded.resize(self.bytes.len() + SPARE_BYTES, 0);
+        for &code in codes {
+            let (begin, end) = (self.begin(code), self.begin(code + 1));
+            match padded[begin..].first_chunk::<SPARE_BYTES>() {
+                Some(piece) if end - begin <= SPARE_BYTES => writer.append(piece, end - begin)?,
+                _ => writer.append_long(&padded[begin..end])?,
+            }
+            writer.end_cell();
+        }
+        writer.finish()
+    }
+
+    #[inline]
+    fn begin(&self, code: Code) -> usize {
+        self.offsets[usize::from(code)] as usize
+    }
+}
+
+const _: () = assert!(Code::PLAIN_BYTES == size_of::<u16>());

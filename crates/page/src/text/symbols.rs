@@ -1,0 +1,332 @@
+//! FSST: pieces of text that recur, of up to eight bytes, become codes of one byte.
+//!
+//! ```text
+//! 8 × symbols of length 1, 2, … 8 (u8 each) · symbol bytes, shortest symbols first
+//! decoded bytes (LEB128) · stream of rows code ends · codes, up to the end of the segment
+//! ```
+//!
+//! Code `c` below 255 stands for symbol `c`, code 255 for the byte behind it. Each cell has its
+//! own codes, so one cell can be read without the others.
+//!
+//! The symbols are trained on a sample. That takes longer than encoding a page, so a column
+//! keeps its symbols from page to page, for as long as they compress about as well as they did
+//! when they were new; a page stores those that it uses. Training and compressing are the
+//! `fsst-rs` crate's (Boncz, Neumann, Leis: FSST, VLDB 2020), reading is done here, where every
+//! byte is checked.
+
+use fsst::Compressor;
+
+use crate::cursor::{Cursor, put_unsigned};
+use crate::error::PageError;
+use crate::words::{self, Sink};
+
+use super::cells::{TextCells, TextWriter};
+use super::{TextDecoder, TextRows, ends, lengths};
+
+/// The code that says: the next byte is not a code.
+const ESCAPE: u8 = 255;
+
+const SYMBOL_BYTES_MAX: usize = 8;
+
+/// Text that is too short in all to pay for a table of symbols.
+const PAGE_TEXT_BYTES_MIN: usize = 2048;
+
+/// Cells that are shorter on average rarely hold a piece worth a symbol.
+const CELL_BYTES_MIN: usize = 6;
+
+/// Pages to leave out after one on which symbols did not pay.
+const PAGES_TO_REST: u32 = 15;
+
+/// Pages that a table serves at least, good or bad.
+const PAGES_BEFORE_TRAINING: u32 = 8;
+
+/// Codes per byte of text may grow by this factor before the table is trained again.
+const DECAY_MAX: f64 = 1.08;
+
+/// What a column remembers about its symbols.
+#[derive(Default)]
+pub(super) struct Memory {
+    table: Option<Table>,
+    pages_to_rest: u32,
+}
+
+/// A trained table.
+struct Table {
+    compressor: Compressor,
+    /// Codes per byte of text on the page on which it was trained.
+    density: f64,
+    pages: u32,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pages = self.table.as_ref().map(|table| table.pages);
+        f.debug_struct("Memory")
+            .field("table_pages", &pages)
+            .field("pages_to_rest", &self.pages_to_rest)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    /// Compresses the cells if that takes fewer than `bytes_max` bytes.
+    pub(super) fn draft(
+        &mut self,
+        rows: TextRows<'_>,
+        text_bytes: usize,
+        bytes_max: usize,
+    ) -> Option<Draft> {
+        if text_bytes < PAGE_TEXT_BYTES_MIN.max(rows.len() * CELL_BYTES_MIN) {
+            return None;
+        }
+        if self.pages_to_rest > 0 {
+            self.pages_to_rest -= 1;
+            return None;
+        }
+        let cells: Vec<&[u8]> = rows.cells().collect();
+        let draft = self.compress(&cells, text_bytes);
+        if draft.bytes() < bytes_max {
+            return Some(draft);
+        }
+        self.pages_to_rest = PAGES_TO_REST;
+        self.table = None;
+        None
+    }
+
+    fn compress(&mut self, cells: &Vec<&[u8]>, text_bytes: usize) -> Draft {
+        if let Some(table) = &mut self.table {
+            let compressed = Compressed::of(cells, &table.compressor);
+            let density = compressed.codes.len() as f64 / text_bytes as f64;
+            table.pages += 1;
+            if density <= table.density * DECAY_MAX || table.pages < PAGES_BEFORE_TRAINING {
+                return compressed.renumber(&table.compressor, text_bytes);
+            }
+        }
+        let compressor = Compressor::train(cells);
+        let compressed = Compressed::of(cells, &compressor);
+        let density = compressed.codes.len() as f64 / text_bytes as f64;
+        let table = self.table.insert(Table {
+            compressor,
+            density,
+            pages: 0,
+        });
+        compressed.renumber(&table.compressor, text_bytes)
+    }
+}
+
+/// Cells in a compressor's codes.
+struct Compressed {
+    codes: Vec<u8>,
+    ends: Vec<u64>,
+}
+
+impl Compressed {
+    fn of(cells: &[&[u8]], compressor: &Compressor) -> Self {
+        let (mut codes, mut ends) = (Vec::new(), Vec::new());
+        compressor
+            .compress_bulk_into::<{ Compressor::DEFAULT_BULK_LANES }>(cells, &mut codes, &mut ends);
+        Self { codes, ends }
+    }
+
+    /// Keeps the symbols that occur and numbers them by length.
+    fn renumber(mut self, compressor: &Compressor, decoded_bytes: usize) -> Draft {
+        let mut used = [false; 256];
+        for_each_code(&mut self.codes, |code| used[usize::from(*code)] = true);
+        let mut draft = Draft {
+            symbol_counts: [0; SYMBOL_BYTES_MAX],
+            symbols: Vec::new(),
+            decoded_bytes,
+            compressed: self,
+        };
+        let mut numbers = [0; 256];
+        let mut next = 0;
+        let lengths = compressor.symbol_lengths();
+        for length in 1..=SYMBOL_BYTES_MAX {
+            for (code, symbol) in compressor.symbol_table().iter().enumerate() {
+                if used[code] && usize::from(lengths[code]) == length {
+                    numbers[code] = next;
+                    next += 1;
+                    draft.symbol_counts[length - 1] += 1;
+                    draft
+                        .symbols
+                        .extend_from_slice(&symbol.to_u64().to_le_bytes()[..length]);
+                }
+            }
+        }
+        for_each_code(&mut draft.compressed.codes, |code| {
+            *code = numbers[usize::from(*code)]
+        });
+        draft
+    }
+}
+
+/// Calls `each` with every code that is a symbol's.
+fn for_each_code(codes: &mut [u8], mut each: impl FnMut(&mut u8)) {
+    let mut codes = codes.iter_mut();
+    while let Some(code) = codes.next() {
+        if *code == ESCAPE {
+            codes.next();
+        } else {
+            each(code);
+        }
+    }
+}
+
+/// A segment to be written.
+pub(super) struct Draft {
+    symbol_counts: [u8; SYMBOL_BYTES_MAX],
+    symbols: Vec<u8>,
+    decoded_bytes: usize,
+    compressed: Compressed,
+}
+
+impl Draft {
+    /// Bytes that the segment takes, or a few less.
+    pub(super) fn bytes(&self) -> usize {
+        let ends = &self.compressed.ends;
+        let code_counts = ends.iter().scan(0, |begin, &end| {
+            let count = (end - *begin) as usize;
+            *begin = end;
+            Some(count)
+        });
+        SYMBOL_BYTES_MAX
+            + self.symbols.len()
+            + lengths::packed_bytes(code_counts)
+            + self.compressed.codes.len()
+    }
+
+    pub(super) fn encode(&self, sink: &mut Sink<'_>) {
+        sink.segment.extend_from_slice(&self.symbol_counts);
+        sink.segment.extend_from_slice(&self.symbols);
+        put_unsigned(sink.segment, self.decoded_bytes as u64);
+        words::encode_stream(&self.compressed.ends, sink);
+        sink.segment.extend_from_slice(&self.compressed.codes);
+    }
+}
+
+/// A parsed segment.
+pub(crate) struct Symbols<'a> {
+    table: Box<SymbolTable>,
+    decoded_bytes: usize,
+    /// Where the codes of cells begin and end, one more than cells.
+    offsets: Vec<i32>,
+    codes: &'a [u8],
+}
+
+/// Symbols by code; those that do not exist are empty.
+struct SymbolTable {
+    symbols: [[u8; SYMBOL_BYTES_MAX]; 256],
+    lengths: [u8; 256],
+}
+
+impl SymbolTable {
+    fn read(segment: &mut Cursor<'_>) -> Result<Self, PageError> {
+        let counts: [u8; SYMBOL_BYTES_MAX] = segment.array()?;
+        let mut table = Self {
+            symbols: [[0; SYMBOL_BYTES_MAX]; 256],
+            lengths: [0; 256],
+        };
+        let mut code = 0;
+        for (index, &count) in counts.iter().enumerate() {
+            let length = index + 1;
+            for _ in 0..count {
+                if code >= usize::from(ESCAPE) {
+                    return Err(PageError::Malformed("there are more than 255 symbols"));
+                }
+                table.symbols[code][..length].copy_from_slice(segment.take(length)?);
+                table.lengths[code] = length as u8;
+                code += 1;
+            }
+        }
+        Ok(table)
+    }
+
+    /// Decodes the codes of one cell.
+    #[inline]
+    fn expand(&self, mut codes: &[u8], writer: &mut TextWriter) -> Result<(), PageError> {
+        while let Some((&code, rest)) = codes.split_first() {
+            codes = rest;
+            if code == ESCAPE {
+                let (&byte, rest) = codes.split_first().ok_or(NO_BYTE)?;
+                codes = rest;
+                writer.append(&[byte], 1)?;
+            } else {
+                let code = usize::from(code);
+                writer.append(&self.symbols[code], usize::from(self.lengths[code]))?;
+            }
+        }
+        writer.end_cell();
+        Ok(())
+    }
+
+    /// The length of a cell.
+    fn decoded_bytes(&self, mut codes: &[u8]) -> usize {
+        let mut bytes = 0;
+        while let Some((&code, rest)) = codes.split_first() {
+            let escape = code == ESCAPE;
+            bytes += if escape {
+                1
+            } else {
+                usize::from(self.lengths[usize::from(code)])
+            };
+            codes = if escape {
+                rest.get(1..).unwrap_or_default()
+            } else {
+                rest
+            };
+        }
+        bytes
+    }
+}
+
+const NO_BYTE: PageError = PageError::Malformed("an escaped byte is missing");
+
+impl<'a> TextDecoder<'a> for Symbols<'a> {
+    fn open(mut segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+        let table = Box::new(SymbolTable::read(&mut segment)?);
+        let decoded_bytes = segment.count(segment.len() * SYMBOL_BYTES_MAX)?;
+        let offsets = ends::read(&mut segment, rows, section)?;
+        let codes = segment.take_rest();
+        if offsets[rows] as usize != codes.len() {
+            return Err(PageError::Malformed(
+                "the ends of cells are not those of the codes",
+            ));
+        }
+        if i32::try_from(decoded_bytes).is_err() {
+            return Err(PageError::Malformed(
+                "a segment holds more text than an array can",
+            ));
+        }
+        Ok(Self {
+            table,
+            decoded_bytes,
+            offsets,
+            codes,
+        })
+    }
+
+    fn decode(&self) -> Result<TextCells, PageError> {
+        let mut writer = TextWriter::new(self.offsets.len() - 1, self.decoded_bytes);
+        for pair in self.offsets.windows(2) {
+            self.table
+                .expand(&self.codes[pair[0] as usize..pair[1] as usize], &mut writer)?;
+        }
+        writer.finish()
+    }
+
+    fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        let codes = |&slot: &u32| {
+            let slot = slot as usize;
+            &self.codes[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
+        };
+        let bytes = slots
+            .iter()
+            .map(|slot| self.table.decoded_bytes(codes(slot)))
+            .sum();
+        let mut writer = TextWriter::new(slots.len(), bytes);
+        for slot in slots {
+            self.table.expand(codes(slot), &mut writer)?;
+        }
+        writer.finish()
+    }
+}
