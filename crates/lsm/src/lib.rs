@@ -1,19 +1,59 @@
-//! Log-structured merge trees of compressed pages, with snapshots. API SKELETON.
-#![allow(missing_docs, unused_variables)]
+//! Log-structured merge trees of compressed pages, with snapshots.
+//!
+//! A [`Store`] is a data directory with one tree a table. Versions go into memory runs, flushes
+//! write them as disk runs, merges fold runs; a [`Snapshot`] sees all tables as of one commit
+//! position whatever goes on underneath. From the outside in:
+//!
+//! * [`store`], [`snapshot`], [`scan`]: the interface. [`options`], [`error`], [`stats`].
+//! * `flush`, `merge_job`, `policy`, `recovery`: background work and opening.
+//! * `tree`, `version`, `c0`, `memory_run`, `run`: what a tree consists of at one moment.
+//! * `merge` (the operator), `visibility` and `retention` (its filters), `fold` (patches),
+//!   `cursor`, `block`, `selection`, `batch`, `gather`: how versions are read.
+//! * [`manifest`], [`segment`], [`page_cache`]: what is on disk.
 
+mod batch;
+mod block;
 mod byte_fields;
+mod c0;
+mod cursor;
 mod disk_error;
+mod flush;
+mod fold;
+mod gather;
+mod key_form;
+mod key_range;
+mod layout;
+mod memory_budget;
+mod memory_run;
+mod merge;
+mod merge_job;
+mod policy;
+mod recovery;
+mod retention;
+mod rewrite;
+mod run;
+mod run_writer;
+mod selection;
+mod signal;
+mod snapshots;
+mod tree;
+mod version;
+mod visibility;
+
 pub mod error;
 pub mod manifest;
 pub mod options;
 pub mod page_cache;
+pub mod scan;
 pub mod segment;
 pub mod snapshot;
 pub mod stats;
 pub mod store;
 
 pub use error::StoreError;
+pub use key_range::KeyRange;
 pub use options::StoreOptions;
-pub use snapshot::{HistoryHold, KeyRange, Scan, ScanRequest, Snapshot};
+pub use scan::{Scan, ScanRequest};
+pub use snapshot::{HistoryHold, Snapshot};
 pub use stats::{ComponentStats, StoreStats, TableStats};
 pub use store::{Durable, Store, Work};

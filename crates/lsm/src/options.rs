@@ -1,4 +1,6 @@
 //! Every limit and tunable of the trees.
+
+/// Sizes in bytes and counts; see [`StoreOptions::default`] for what they are normally.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Memory for C0 of all trees together, bytes.
@@ -12,8 +14,15 @@ pub struct StoreOptions {
     /// Sorted runs a tree may have on disk before they are merged.
     pub runs_max: usize,
 }
+
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { memory_bytes: 64 << 20, cache_bytes: 64 << 20, page_bytes: 32 << 10, segment_bytes: 32 << 20, runs_max: 6 }
+        Self {
+            memory_bytes: 64 << 20,
+            cache_bytes: 64 << 20,
+            page_bytes: 32 << 10,
+            segment_bytes: 32 << 20,
+            runs_max: 6,
+        }
     }
 }

@@ -1,35 +1,97 @@
 //! Snapshots: every tree as of one commit position.
-use arrow_array::RecordBatch;
-use types::{key::SortKey, CommitPosition, TableId};
-use crate::error::StoreError;
 
-/// Reads every tree as of one position. Cheap to take; holds back garbage collection.
-#[derive(Debug)]
-pub struct Snapshot { _private: () }
+use std::fmt;
+use std::sync::Arc;
+
+use types::{CommitPosition, TableId};
+
+use crate::error::StoreError;
+use crate::key_range::KeyRange;
+use crate::scan::{Scan, ScanRequest, split};
+use crate::store::Store;
+
+/// Reads every tree as of one position. Cheap to take; holds back garbage collection until it is
+/// dropped.
+pub struct Snapshot {
+    store: Arc<Store>,
+    position: u64,
+}
+
 /// Keeps every version newer than the position at which it was taken, so that snapshots at any
 /// later position can be taken while it is held.
-#[derive(Debug)]
-pub struct HistoryHold { _private: () }
-/// Half-open range of keys; `None` = unbounded.
-#[derive(Clone, Debug, Default)]
-pub struct KeyRange { pub start: Option<SortKey>, pub end: Option<SortKey> }
-#[derive(Clone, Debug)]
-pub struct ScanRequest {
-    /// Stored columns to return, in this order (may be empty: batches then carry row counts only).
-    pub projection: Vec<usize>,
-    pub range: KeyRange,
-    /// Rows a batch has at most.
-    pub batch_rows: usize,
+pub struct HistoryHold {
+    store: Arc<Store>,
+    position: u64,
 }
-/// Iterator of batches, key ascending.
-pub struct Scan { _private: () }
-impl Iterator for Scan { type Item = Result<RecordBatch, StoreError>; fn next(&mut self) -> Option<Self::Item> { todo!() } }
+
 impl Snapshot {
-    pub fn position(&self) -> CommitPosition { todo!() }
-    pub fn scan(&self, table: TableId, request: ScanRequest) -> Result<Scan, StoreError> { todo!() }
-    /// Cuts the table's keys into up to `parts` ranges of about equal work, ascending, covering everything.
-    pub fn split(&self, table: TableId, parts: usize) -> Result<Vec<KeyRange>, StoreError> { todo!() }
+    pub(crate) fn new(store: Arc<Store>, position: u64) -> Self {
+        Self { store, position }
+    }
+
+    /// The position that the snapshot sees.
+    pub fn position(&self) -> CommitPosition {
+        CommitPosition(self.position)
+    }
+
+    /// Reads rows of a table, key ascending.
+    pub fn scan(&self, table: TableId, request: ScanRequest) -> Result<Scan, StoreError> {
+        let tree = self.store.readable_tree(table)?;
+        Ok(Scan::new(
+            &tree,
+            self.position,
+            request,
+            self.store.page_cache(),
+        ))
+    }
+
+    /// Cuts the table's keys into up to `parts` ranges of about equal work, ascending, covering
+    /// everything.
+    pub fn split(&self, table: TableId, parts: usize) -> Result<Vec<KeyRange>, StoreError> {
+        let tree = self.store.readable_tree(table)?;
+        Ok(split(&tree.version(), parts))
+    }
 }
+
 impl HistoryHold {
-    pub fn position(&self) -> CommitPosition { todo!() }
+    pub(crate) fn new(store: Arc<Store>, position: u64) -> Self {
+        Self { store, position }
+    }
+
+    /// The position at which the hold was taken.
+    pub fn position(&self) -> CommitPosition {
+        CommitPosition(self.position)
+    }
+
+    pub(crate) fn belongs_to(&self, store: &Arc<Store>) -> bool {
+        Arc::ptr_eq(&self.store, store)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.store.snapshots().unpin(self.position);
+    }
+}
+
+impl Drop for HistoryHold {
+    fn drop(&mut self) {
+        self.store.snapshots().release(self.position);
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("position", &self.position())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for HistoryHold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HistoryHold")
+            .field("position", &self.position())
+            .finish_non_exhaustive()
+    }
 }

@@ -1,11 +1,152 @@
 //! What a store tells of itself.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use types::TableId;
-#[derive(Clone, Debug, Default)]
-pub struct ComponentStats { /// "C0", "C1", …
-    pub name: String, pub runs: usize, pub segments: usize, pub versions: u64, pub bytes: u64 }
-#[derive(Clone, Debug)]
-pub struct TableStats { pub table: TableId, pub components: Vec<ComponentStats>, /// versions in all components: an upper bound of rows
-    pub versions: u64, pub bytes_on_disk: u64, pub bytes_in_memory: u64 }
-#[derive(Clone, Debug, Default)]
-pub struct StoreStats { pub memory_bytes: u64, pub memory_bytes_max: u64, pub cache_bytes: u64, pub cache_hits: u64, pub cache_misses: u64,
-    pub merges_running: u64, pub merges_done: u64, pub bytes_flushed: u64, pub bytes_merged: u64, pub snapshots: u64, pub oldest_snapshot: u64 }
+
+use crate::store::Store;
+use crate::tree::Tree;
+
+/// One component of a tree: C0, or the disk runs of a size class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComponentStats {
+    /// `C0` in memory, `C1`, `C2`, … on disk.
+    pub name: String,
+    /// Sorted runs.
+    pub runs: usize,
+    /// Segment files; none in memory.
+    pub segments: usize,
+    /// Versions in all runs.
+    pub versions: u64,
+    /// Bytes in memory or on disk.
+    pub bytes: u64,
+}
+
+/// One table's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableStats {
+    /// The table.
+    pub table: TableId,
+    /// Its components, C0 first.
+    pub components: Vec<ComponentStats>,
+    /// Versions in all components: an upper bound of the rows.
+    pub versions: u64,
+    /// Bytes of all segment files.
+    pub bytes_on_disk: u64,
+    /// Bytes of all memory runs.
+    pub bytes_in_memory: u64,
+}
+
+/// The whole store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Bytes in C0 of all trees.
+    pub memory_bytes: u64,
+    /// What C0 may use.
+    pub memory_bytes_max: u64,
+    /// Bytes in the page cache.
+    pub cache_bytes: u64,
+    /// Pages found in the cache.
+    pub cache_hits: u64,
+    /// Pages that had to be read.
+    pub cache_misses: u64,
+    /// Merges going on.
+    pub merges_running: u64,
+    /// Merges completed since the store was opened.
+    pub merges_done: u64,
+    /// Bytes that flushes wrote since the store was opened.
+    pub bytes_flushed: u64,
+    /// Bytes that merges wrote since the store was opened.
+    pub bytes_merged: u64,
+    /// Live snapshots.
+    pub snapshots: u64,
+    /// The oldest live snapshot's position; zero if there is none.
+    pub oldest_snapshot: u64,
+}
+
+/// Counts since the store was opened.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub merges_running: AtomicU64,
+    pub merges_done: AtomicU64,
+    pub bytes_flushed: AtomicU64,
+    pub bytes_merged: AtomicU64,
+}
+
+/// A size class of disk runs holds runs up to this many times as large as the class before.
+const CLASS_RATIO: u64 = 10;
+
+/// Runs up to this size are C1.
+const FIRST_CLASS_BYTES: u64 = 64 << 20;
+
+/// The number of the component to which a disk run of this size belongs.
+fn component_of(bytes: u64) -> usize {
+    let mut class_bytes = FIRST_CLASS_BYTES;
+    let mut class = 1;
+    while bytes > class_bytes {
+        class_bytes = class_bytes.saturating_mul(CLASS_RATIO);
+        class += 1;
+    }
+    class
+}
+
+impl TableStats {
+    pub(crate) fn of(tree: &Tree) -> Self {
+        let version = tree.version();
+        let mut components = vec![ComponentStats {
+            name: "C0".to_owned(),
+            ..Default::default()
+        }];
+        for run in version.memory_runs() {
+            components[0].runs += 1;
+            components[0].versions += run.rows() as u64;
+            components[0].bytes += run.bytes() as u64;
+        }
+        for run in &version.runs {
+            let class = component_of(run.bytes());
+            while components.len() <= class {
+                let name = format!("C{}", components.len());
+                components.push(ComponentStats {
+                    name,
+                    ..Default::default()
+                });
+            }
+            let component = &mut components[class];
+            component.runs += 1;
+            component.segments += run.segments.len();
+            component.versions += run.versions();
+            component.bytes += run.bytes();
+        }
+        Self {
+            table: tree.layout.table,
+            versions: components.iter().map(|component| component.versions).sum(),
+            bytes_on_disk: components[1..]
+                .iter()
+                .map(|component| component.bytes)
+                .sum(),
+            bytes_in_memory: components[0].bytes,
+            components,
+        }
+    }
+}
+
+impl StoreStats {
+    pub(crate) fn of(store: &Store) -> Self {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (snapshots, oldest_snapshot) = store.snapshots().pinned();
+        let cache = store.page_cache();
+        Self {
+            memory_bytes: store.memory.used() as u64,
+            memory_bytes_max: store.memory.max() as u64,
+            cache_bytes: cache.bytes(),
+            cache_hits: cache.hits(),
+            cache_misses: cache.misses(),
+            merges_running: load(&store.counters.merges_running),
+            merges_done: load(&store.counters.merges_done),
+            bytes_flushed: load(&store.counters.bytes_flushed),
+            bytes_merged: load(&store.counters.bytes_merged),
+            snapshots,
+            oldest_snapshot: oldest_snapshot.unwrap_or(0),
+        }
+    }
+}

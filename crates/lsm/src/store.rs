@@ -1,62 +1,419 @@
 //! A data directory of trees: one writer, many readers, background work in steps.
-use std::{path::Path, sync::Arc, time::Duration};
-use types::{CommitPosition, TableId, TableSchema, VersionRows};
-use crate::{error::StoreError, options::StoreOptions, snapshot::{HistoryHold, Snapshot}, stats::{StoreStats, TableStats}};
+//!
+//! The store starts no thread. The writer ingests and publishes; readers pin snapshots; threads
+//! of the binary (or a simulation) call [`Store::work`]. What is shared, and for how long a lock
+//! is held:
+//!
+//! * the registry of snapshots: for a moment;
+//! * the list of trees and each tree's version: for the moment of a swap;
+//! * the manifest: during a commit, including its sync. Commits and the swaps that belong to
+//!   them happen under this lock, so that what is in memory follows the order of the manifest;
+//! * the flush lock: during a flush.
+//!
+//! They are always taken in the order flush, manifest, trees, version.
 
-pub struct Store { _private: () }
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use env::{DirectoryLock, Env};
+use parking_lot::{Mutex, RwLock};
+use types::{CommitPosition, TableId, TableSchema, VersionRows};
+
+use crate::c0;
+use crate::error::StoreError;
+use crate::layout::Layout;
+use crate::manifest::{Change, Edit, Manifest, SEGMENTS_DIRECTORY};
+use crate::memory_budget::MemoryBudget;
+use crate::memory_run::MemoryRun;
+use crate::options::StoreOptions;
+use crate::page_cache::PageCache;
+use crate::recovery::{Recovered, recover};
+use crate::run_writer::SegmentFactory;
+use crate::signal::Signal;
+use crate::snapshot::{HistoryHold, Snapshot};
+use crate::snapshots::{Published, Snapshots};
+use crate::stats::{Counters, StoreStats, TableStats};
+use crate::tree::Tree;
+use crate::version::{Version, memory_bytes};
+
+/// A data directory of trees.
+pub struct Store {
+    pub(crate) factory: SegmentFactory,
+    pub(crate) next_run: AtomicU64,
+    pub(crate) manifest: Mutex<Manifest>,
+    pub(crate) memory: MemoryBudget,
+    pub(crate) counters: Counters,
+    pub(crate) durable: Mutex<Durable>,
+    /// Held during a flush.
+    pub(crate) flushing: Mutex<()>,
+    pub(crate) flush_requested: AtomicBool,
+    pub(crate) merge_signal: Signal,
+    flush_signal: Signal,
+    trees: RwLock<BTreeMap<TableId, Arc<Tree>>>,
+    snapshots: Snapshots,
+    /// Why nothing may become durable any more.
+    poison: Mutex<Option<StoreError>>,
+    stopping: AtomicBool,
+    /// Last, so that it is released when everything else is gone.
+    _lock: Box<dyn DirectoryLock>,
+}
+
 /// The state that would be recovered if the process ended now.
-#[derive(Clone, Debug)]
-pub struct Durable { pub position: CommitPosition, pub metadata: Arc<[u8]> }
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Durable {
+    /// Everything up to this position would be there, and nothing after it.
+    pub position: CommitPosition,
+    /// The caller's metadata that belongs to exactly this position.
+    pub metadata: Arc<[u8]>,
+}
+
 /// Kinds of background work; each has a thread (or more) of its own in the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work { /// C0 to disk, manifest commit: makes things durable.
-    Flush, /// Merges of runs.
-    Merge }
+pub enum Work {
+    /// C0 to disk, manifest commit: makes things durable.
+    Flush,
+    /// Merges of runs.
+    Merge,
+}
 
 impl Store {
     /// Opens or creates the store in `directory` (takes its lock, recovers, deletes leftovers).
-    pub fn open(env: env::Env, directory: &Path, options: StoreOptions) -> Result<Arc<Self>, StoreError> { todo!() }
-    /// Durable when it returns. The id must not have been used before.
-    pub fn create_table(&self, table: TableId, schema: TableSchema) -> Result<(), StoreError> { todo!() }
-    /// Durable when it returns. Readers that hold a snapshot may get NoSuchTable.
-    pub fn drop_table(&self, table: TableId) -> Result<(), StoreError> { todo!() }
+    pub fn open(
+        env: Env,
+        directory: &Path,
+        options: StoreOptions,
+    ) -> Result<Arc<Self>, StoreError> {
+        let recovered = recover(&env, directory)?;
+        Ok(Arc::new(Self::new(env, directory, options, recovered)))
+    }
+
+    fn new(env: Env, directory: &Path, options: StoreOptions, recovered: Recovered) -> Self {
+        let Recovered {
+            lock,
+            manifest,
+            state,
+            trees,
+            next_segment,
+        } = recovered;
+        let cache = Arc::new(PageCache::new(options.cache_bytes, options.page_bytes));
+        let published = Published {
+            position: state.visible.0,
+            metadata: Arc::clone(&state.metadata),
+        };
+        Self {
+            memory: MemoryBudget::new(options.memory_bytes),
+            factory: SegmentFactory {
+                env,
+                directory: directory.join(SEGMENTS_DIRECTORY),
+                options,
+                next_segment: AtomicU64::new(next_segment.0),
+                cache,
+            },
+            next_run: AtomicU64::new(state.next_run.0),
+            manifest: Mutex::new(manifest),
+            counters: Counters::default(),
+            durable: Mutex::new(Durable {
+                position: state.visible,
+                metadata: state.metadata,
+            }),
+            flushing: Mutex::new(()),
+            flush_requested: AtomicBool::new(false),
+            merge_signal: Signal::default(),
+            flush_signal: Signal::default(),
+            trees: RwLock::new(trees),
+            snapshots: Snapshots::new(published),
+            poison: Mutex::new(None),
+            stopping: AtomicBool::new(false),
+            _lock: lock,
+        }
+    }
+
+    /// Adds an empty table. Durable when it returns. The id must not have been used before.
+    ///
+    /// # Panics
+    /// When the id is in use or was.
+    pub fn create_table(&self, table: TableId, schema: TableSchema) -> Result<(), StoreError> {
+        self.check_poison()?;
+        let schema = Arc::new(schema);
+        let mut manifest = self.manifest.lock();
+        let change = Change::CreateTable {
+            table,
+            schema: Arc::clone(&schema),
+        };
+        self.note_poison(manifest.commit(&Edit {
+            changes: vec![change],
+        }))?;
+        let tree = Tree::new(Layout::new(table, schema), Version::default(), None);
+        self.trees.write().insert(table, Arc::new(tree));
+        Ok(())
+    }
+
+    /// Removes a table with all its data. Durable when it returns. Readers that hold a snapshot
+    /// may get `NoSuchTable`.
+    pub fn drop_table(&self, table: TableId) -> Result<(), StoreError> {
+        self.check_poison()?;
+        let mut manifest = self.manifest.lock();
+        let tree = self.tree(table)?;
+        let change = Change::DropTable { table };
+        self.note_poison(manifest.commit(&Edit {
+            changes: vec![change],
+        }))?;
+        self.trees.write().remove(&table);
+        let (last, _) = tree.update(|_| Version::default());
+        self.memory.close(memory_bytes(&last.open));
+        self.memory.free(memory_bytes(&last.frozen));
+        for segment in last.runs.iter().flat_map(|run| &run.segments) {
+            segment.retire(&self.factory.cache);
+        }
+        Ok(())
+    }
+
     /// All tables, by id.
-    pub fn tables(&self) -> Vec<(TableId, Arc<TableSchema>)> { todo!() }
-    pub fn schema(&self, table: TableId) -> Option<Arc<TableSchema>> { todo!() }
+    pub fn tables(&self) -> Vec<(TableId, Arc<TableSchema>)> {
+        let trees = self.trees.read();
+        trees
+            .iter()
+            .map(|(&table, tree)| (table, Arc::clone(&tree.layout.schema)))
+            .collect()
+    }
+
+    /// A table's schema.
+    pub fn schema(&self, table: TableId) -> Option<Arc<TableSchema>> {
+        self.trees
+            .read()
+            .get(&table)
+            .map(|tree| Arc::clone(&tree.layout.schema))
+    }
 
     /// Adds versions to C0. They stay invisible until a `publish` at or above their position.
-    /// Positions larger than the last published one only (re-ingesting the same version is harmless).
-    /// Never reads a tree. Blocks never; see `wait_for_memory`.
-    pub fn ingest(&self, table: TableId, rows: VersionRows) -> Result<(), StoreError> { todo!() }
-    /// Everything older than `position` is invisible to snapshots at or after it.
-    pub fn truncate(&self, table: TableId, position: CommitPosition) -> Result<(), StoreError> { todo!() }
-    /// Makes everything up to `position` visible in all tables at once. `metadata` is the caller's
-    /// state that belongs to exactly this position (durable with the next flush).
-    pub fn publish(&self, position: CommitPosition, metadata: Vec<u8>) { todo!() }
-    /// The caller's latest published metadata (after open: the durable one).
-    pub fn metadata(&self) -> Arc<[u8]> { todo!() }
-    /// Asks the flush work to make everything published so far durable soon.
-    pub fn request_flush(&self) { todo!() }
-    /// Flushes in the calling thread; everything published before the call is durable after it.
-    pub fn flush(&self) -> Result<(), StoreError> { todo!() }
-    pub fn durable(&self) -> Durable { todo!() }
-    /// Waits while C0 is over its budget and flushing has not caught up. Back-pressure.
-    pub fn wait_for_memory(&self, timeout: Duration) -> Result<bool, StoreError> { todo!() }
+    /// Positions larger than the last published one only (re-ingesting the same version is
+    /// harmless). Never reads a tree. Blocks never; see `wait_for_memory`.
+    pub fn ingest(&self, table: TableId, rows: VersionRows) -> Result<(), StoreError> {
+        self.check_poison()?;
+        let tree = self.tree(table)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut run = MemoryRun::sort(rows, &tree.layout);
+        if run.has_duplicates() {
+            let retention = self.snapshots.retention_in_memory();
+            let folded = c0::merge_runs(&[Arc::new(run)], retention, &tree.layout)?;
+            run = folded.expect("folding equal positions keeps one version each");
+        }
+        self.memory.open(run.bytes());
+        tree.update(|version| version.ingested(Arc::new(run)));
+        self.merge_in_memory(&tree)?;
+        if self.memory.wants_flush() {
+            self.flush_signal.notify();
+        }
+        Ok(())
+    }
 
-    pub fn visible(&self) -> CommitPosition { todo!() }
+    /// Keeps the number of a tree's memory runs small.
+    fn merge_in_memory(&self, tree: &Tree) -> Result<(), StoreError> {
+        loop {
+            let version = tree.version();
+            let Some(count) = c0::due_merge(&version.open) else {
+                return Ok(());
+            };
+            let inputs = &version.open[..count];
+            let retention = self
+                .snapshots
+                .retention_in_memory()
+                .for_merge(&version.truncations, false);
+            let output = c0::merge_runs(inputs, retention, &tree.layout)?.map(Arc::new);
+            let bytes = output.as_ref().map_or(0, |run| run.bytes());
+            self.memory.open(bytes);
+            if tree.try_update(|version| version.compacted(inputs, output)) {
+                self.memory.close(memory_bytes(inputs));
+            } else {
+                self.memory.close(bytes);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Everything older than `position` is invisible to snapshots at or after it.
+    pub fn truncate(&self, table: TableId, position: CommitPosition) -> Result<(), StoreError> {
+        self.check_poison()?;
+        self.tree(table)?
+            .update(|version| version.truncated(position.0));
+        Ok(())
+    }
+
+    /// Makes everything up to `position` visible in all tables at once. `metadata` is the
+    /// caller's state that belongs to exactly this position (durable with the next flush).
+    ///
+    /// # Panics
+    /// When the position goes back.
+    pub fn publish(&self, position: CommitPosition, metadata: Vec<u8>) {
+        self.snapshots.publish(position.0, metadata.into());
+    }
+
+    /// The caller's latest published metadata (after open: the durable one).
+    pub fn metadata(&self) -> Arc<[u8]> {
+        self.snapshots.published().metadata
+    }
+
+    /// Asks the flush work to make everything published so far durable soon.
+    pub fn request_flush(&self) {
+        self.flush_requested.store(true, Ordering::Relaxed);
+        self.flush_signal.notify();
+    }
+
+    /// Flushes in the calling thread; everything published before the call is durable after it.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.check_poison()?;
+        self.note_poison(self.flush_now())
+    }
+
+    /// The state that would be recovered if the process ended now. The only source of positions
+    /// that may be acknowledged.
+    pub fn durable(&self) -> Durable {
+        self.durable.lock().clone()
+    }
+
+    /// Waits while C0 is over its budget and flushing has not caught up; whether there is room.
+    /// Back-pressure.
+    pub fn wait_for_memory(&self, timeout: Duration) -> Result<bool, StoreError> {
+        let over = || self.memory.is_exceeded() && !self.is_stopping() && !self.is_poisoned();
+        self.memory.freed.wait_until(timeout, || !over());
+        self.check_poison()?;
+        Ok(!self.memory.is_exceeded())
+    }
+
+    /// The visible position.
+    pub fn visible(&self) -> CommitPosition {
+        CommitPosition(self.snapshots.published().position)
+    }
+
     /// A snapshot at the visible position.
-    pub fn pin(self: &Arc<Self>) -> Snapshot { todo!() }
-    pub fn hold_history(self: &Arc<Self>) -> HistoryHold { todo!() }
-    /// A snapshot at `position`, between the hold's and the visible one; None outside.
-    pub fn pin_at(self: &Arc<Self>, hold: &HistoryHold, position: CommitPosition) -> Option<Snapshot> { todo!() }
+    pub fn pin(self: &Arc<Self>) -> Snapshot {
+        Snapshot::new(Arc::clone(self), self.snapshots.pin())
+    }
+
+    /// Keeps history from the visible position on.
+    pub fn hold_history(self: &Arc<Self>) -> HistoryHold {
+        HistoryHold::new(Arc::clone(self), self.snapshots.hold())
+    }
+
+    /// A snapshot at `position`, between the hold's and the visible one; `None` outside.
+    ///
+    /// # Panics
+    /// When the hold is another store's.
+    pub fn pin_at(
+        self: &Arc<Self>,
+        hold: &HistoryHold,
+        position: CommitPosition,
+    ) -> Option<Snapshot> {
+        assert!(
+            hold.belongs_to(self),
+            "a hold keeps the history of its own store"
+        );
+        let pinned = position >= hold.position() && self.snapshots.pin_at(position.0);
+        pinned.then(|| Snapshot::new(Arc::clone(self), position.0))
+    }
 
     /// Does one piece of background work if there is any; true if it did.
-    pub fn work(&self, kind: Work) -> Result<bool, StoreError> { todo!() }
-    /// Waits until there may be work of this kind, or the timeout.
-    pub fn wait_for_work(&self, kind: Work, timeout: Duration) { todo!() }
-    /// Background work in progress stops at the next chance; later calls to `work` do nothing.
-    pub fn shut_down(&self) { todo!() }
+    pub fn work(&self, kind: Work) -> Result<bool, StoreError> {
+        if self.is_stopping() {
+            return Ok(false);
+        }
+        self.check_poison()?;
+        self.note_poison(match kind {
+            Work::Flush => self.flush_step(),
+            Work::Merge => self.merge_step(),
+        })
+    }
 
-    pub fn table_stats(&self, table: TableId) -> Option<TableStats> { todo!() }
-    pub fn stats(&self) -> StoreStats { todo!() }
+    /// Waits until there may be work of this kind, or the timeout.
+    pub fn wait_for_work(&self, kind: Work, timeout: Duration) {
+        match kind {
+            Work::Flush => self
+                .flush_signal
+                .wait_until(timeout, || self.is_stopping() || self.flush_is_due()),
+            Work::Merge => self
+                .merge_signal
+                .wait_until(timeout, || self.is_stopping() || self.merge_is_due()),
+        };
+    }
+
+    /// Background work in progress stops at the next chance; later calls to `work` do nothing.
+    pub fn shut_down(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.flush_signal.notify();
+        self.merge_signal.notify();
+        self.memory.freed.notify();
+    }
+
+    /// What a table's tree consists of.
+    pub fn table_stats(&self, table: TableId) -> Option<TableStats> {
+        self.tree(table).ok().map(|tree| TableStats::of(&tree))
+    }
+
+    /// What the store uses and has done.
+    pub fn stats(&self) -> StoreStats {
+        StoreStats::of(self)
+    }
+
+    pub(crate) fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
+    }
+
+    pub(crate) fn page_cache(&self) -> &Arc<PageCache> {
+        &self.factory.cache
+    }
+
+    pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
+        self.trees.read().values().cloned().collect()
+    }
+
+    fn tree(&self, table: TableId) -> Result<Arc<Tree>, StoreError> {
+        self.trees
+            .read()
+            .get(&table)
+            .cloned()
+            .ok_or(StoreError::NoSuchTable(table))
+    }
+
+    /// The table's tree, unless it is damaged.
+    pub(crate) fn readable_tree(&self, table: TableId) -> Result<Arc<Tree>, StoreError> {
+        let tree = self.tree(table)?;
+        match &tree.damage {
+            Some(damage) => Err(damage.clone()),
+            None => Ok(tree),
+        }
+    }
+
+    /// Whether the tree's table has not been dropped.
+    pub(crate) fn is_live(&self, tree: &Arc<Tree>) -> bool {
+        self.trees
+            .read()
+            .get(&tree.layout.table)
+            .is_some_and(|live| Arc::ptr_eq(live, tree))
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.poison.lock().is_some()
+    }
+
+    fn check_poison(&self) -> Result<(), StoreError> {
+        self.poison.lock().clone().map_or(Ok(()), Err)
+    }
+
+    /// Remembers a failed sync: after it nothing may become durable any more.
+    fn note_poison<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error @ StoreError::Poisoned(_)) = &result {
+            self.poison.lock().get_or_insert_with(|| error.clone());
+            self.memory.freed.notify();
+        }
+        result
+    }
 }

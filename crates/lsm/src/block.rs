@@ -1,0 +1,314 @@
+//! Blocks: neighbouring versions of one run, the unit in which merges and scans work.
+//!
+//! A block is either a whole memory run or one page of a segment. What ordering and filtering
+//! need (keys, positions, kinds) is decoded when a merge has to look at the rows; every other
+//! column is decoded when a consumer asks for it, and then kept. A page that passes through a
+//! scan whole is never looked at: only its projected columns are decoded.
+//!
+//! Invariant: rows are sorted by key ascending, then position descending, and no two have the
+//! same key and position.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, BinaryArray};
+use page::{Page, PageError};
+use types::{SortKeys, VersionKind};
+
+use crate::error::StoreError;
+use crate::layout::Layout;
+use crate::segment::Segment;
+
+/// What is known of a block without looking at its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Summary {
+    /// The smallest position of a version.
+    pub position_min: u64,
+    /// The largest position of a version.
+    pub position_max: u64,
+    /// Every version is a put.
+    pub all_puts: bool,
+    /// No key has two versions in the block.
+    pub unique_keys: bool,
+}
+
+/// One value a row, or one for all rows.
+#[derive(Clone, Debug)]
+pub(crate) enum Cells<T> {
+    /// Every row has this value.
+    Constant(T),
+    /// Row `i` has value `i`.
+    Each(Vec<T>),
+}
+
+impl<T: Copy + PartialEq> Cells<T> {
+    /// Folds equal values into a constant. `values` is not empty.
+    pub fn new(values: Vec<T>) -> Self {
+        let first = values[0];
+        if values.iter().all(|&value| value == first) {
+            Self::Constant(first)
+        } else {
+            Self::Each(values)
+        }
+    }
+
+    /// The value of a row.
+    #[inline]
+    pub fn at(&self, row: usize) -> T {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Each(values) => values[row],
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Constant(_) => 0,
+            Self::Each(values) => values.capacity() * size_of::<T>(),
+        }
+    }
+}
+
+/// The columns that order and filter versions.
+#[derive(Debug)]
+pub(crate) struct VersionColumns {
+    /// The rows' keys.
+    pub keys: SortKeys,
+    /// The rows' positions.
+    pub positions: Cells<u64>,
+    /// The rows' kinds.
+    pub kinds: Cells<VersionKind>,
+}
+
+enum Body {
+    Memory {
+        columns: Vec<ArrayRef>,
+        unchanged: Option<BinaryArray>,
+    },
+    Page(PageBody),
+}
+
+struct PageBody {
+    page: Arc<Page>,
+    segment: Arc<Segment>,
+    index: usize,
+    unchanged_column: usize,
+    decoded: Box<[OnceLock<ArrayRef>]>,
+}
+
+/// Neighbouring versions of one run.
+pub(crate) struct Block {
+    rows: usize,
+    summary: Summary,
+    versions: OnceLock<VersionColumns>,
+    body: Body,
+}
+
+impl Block {
+    /// A block of sorted versions in memory.
+    pub fn in_memory(
+        versions: VersionColumns,
+        summary: Summary,
+        columns: Vec<ArrayRef>,
+        unchanged: Option<BinaryArray>,
+    ) -> Self {
+        Self {
+            rows: versions.keys.len(),
+            summary,
+            versions: OnceLock::from(versions),
+            body: Body::Memory { columns, unchanged },
+        }
+    }
+
+    /// A page of a segment, of which nothing is decoded yet.
+    pub fn from_page(
+        page: Arc<Page>,
+        segment: &Arc<Segment>,
+        index: usize,
+        layout: &Layout,
+    ) -> Self {
+        let entry = &segment.pages()[index];
+        Self {
+            rows: page.rows(),
+            summary: Summary {
+                position_min: entry.position_min.0,
+                position_max: entry.position_max.0,
+                all_puts: entry.all_puts,
+                unique_keys: entry.unique_keys,
+            },
+            versions: OnceLock::new(),
+            body: Body::Page(PageBody {
+                page,
+                segment: Arc::clone(segment),
+                index,
+                unchanged_column: layout.unchanged_column(),
+                decoded: (0..=layout.unchanged_column())
+                    .map(|_| OnceLock::new())
+                    .collect(),
+            }),
+        }
+    }
+
+    /// The number of versions.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What is known without looking at the rows.
+    pub fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// Decodes what [`Self::versions`] gives, if that has not happened yet.
+    pub fn decode_versions(&self, layout: &Layout) -> Result<(), StoreError> {
+        if let (Body::Page(body), None) = (&self.body, self.versions.get()) {
+            let versions = body.decode_versions(layout, self.summary, self.rows)?;
+            let _ = self.versions.set(versions);
+        }
+        Ok(())
+    }
+
+    /// Keys, positions and kinds.
+    ///
+    /// # Panics
+    /// When [`Self::decode_versions`] has not been called.
+    pub fn versions(&self) -> &VersionColumns {
+        self.versions
+            .get()
+            .expect("rows are looked at after their versions have been decoded")
+    }
+
+    /// A stored column of the table, all rows.
+    pub fn column(&self, column: usize) -> Result<ArrayRef, StoreError> {
+        match &self.body {
+            Body::Memory { columns, .. } => Ok(Arc::clone(&columns[column])),
+            Body::Page(body) => body.column(column),
+        }
+    }
+
+    /// Whether picking `wanted` rows of a column is cheaper than decoding all of it.
+    pub fn prefers_slots(&self, wanted: usize) -> bool {
+        matches!(self.body, Body::Page(_)) && wanted * SPARSE_ROWS_PER_SLOT <= self.rows
+    }
+
+    /// The rows at `slots`, ascending, of a stored column of the table.
+    ///
+    /// # Panics
+    /// When the block does not prefer slots.
+    pub fn column_slots(&self, column: usize, slots: &[u32]) -> Result<ArrayRef, StoreError> {
+        let Body::Page(body) = &self.body else {
+            panic!("only pages prefer slots")
+        };
+        body.page
+            .decode_slots(column, slots)
+            .map_err(|e| body.error(&e))
+    }
+
+    /// The patches' bits of unchanged columns; `None` where the block has no patch.
+    pub fn unchanged(&self) -> Result<Option<BinaryArray>, StoreError> {
+        match &self.body {
+            Body::Memory { unchanged, .. } => Ok(unchanged.clone()),
+            Body::Page(_) if self.summary.all_puts => Ok(None),
+            Body::Page(body) => Ok(Some(
+                body.column(body.unchanged_column)?.as_binary().clone(),
+            )),
+        }
+    }
+
+    /// Bytes of memory that a block in memory holds.
+    pub fn memory_bytes(&self) -> usize {
+        let Body::Memory { columns, unchanged } = &self.body else {
+            return 0;
+        };
+        let versions = self.versions();
+        columns
+            .iter()
+            .map(|c| c.get_buffer_memory_size())
+            .sum::<usize>()
+            + unchanged.as_ref().map_or(0, Array::get_buffer_memory_size)
+            + versions.keys.memory_bytes()
+            + versions.positions.memory_bytes()
+            + versions.kinds.memory_bytes()
+    }
+}
+
+/// Decoding a few slots beats decoding the column when at least this many rows are left out for
+/// each one taken.
+const SPARSE_ROWS_PER_SLOT: usize = 16;
+
+impl PageBody {
+    fn error(&self, error: &PageError) -> StoreError {
+        self.segment.page_error(self.index, error)
+    }
+
+    fn column(&self, column: usize) -> Result<ArrayRef, StoreError> {
+        if let Some(array) = self.decoded[column].get() {
+            return Ok(Arc::clone(array));
+        }
+        let array = self.page.decode(column).map_err(|e| self.error(&e))?;
+        Ok(Arc::clone(self.decoded[column].get_or_init(|| array)))
+    }
+
+    fn decode_versions(
+        &self,
+        layout: &Layout,
+        summary: Summary,
+        rows: usize,
+    ) -> Result<VersionColumns, StoreError> {
+        let key: Vec<ArrayRef> = layout
+            .schema
+            .key
+            .iter()
+            .map(|&c| self.column(c))
+            .collect::<Result<_, _>>()?;
+        if key
+            .iter()
+            .any(|cells| cells.null_count() > 0 || cells.len() != rows)
+        {
+            return Err(self.error(&PageError::Malformed("a key cell is NULL or missing")));
+        }
+        Ok(VersionColumns {
+            keys: layout.sort_keys(&key),
+            positions: self.decode_positions(layout.position_column(), rows)?,
+            kinds: self.decode_kinds(layout.kind_column(), summary, rows)?,
+        })
+    }
+
+    fn decode_positions(&self, column: usize, rows: usize) -> Result<Cells<u64>, StoreError> {
+        if let Some(position) = self.page.constant(column) {
+            return Ok(Cells::Constant(position));
+        }
+        let positions = self.page.decode(column).map_err(|e| self.error(&e))?;
+        if positions.len() != rows {
+            return Err(self.error(&PageError::Malformed("positions are missing")));
+        }
+        Ok(Cells::Each(
+            positions.as_primitive::<UInt64Type>().values().to_vec(),
+        ))
+    }
+
+    fn decode_kinds(
+        &self,
+        column: usize,
+        summary: Summary,
+        rows: usize,
+    ) -> Result<Cells<VersionKind>, StoreError> {
+        if summary.all_puts {
+            return Ok(Cells::Constant(VersionKind::Put));
+        }
+        let kinds = self.page.decode(column).map_err(|e| self.error(&e))?;
+        let kinds: Option<Vec<VersionKind>> = kinds
+            .as_primitive::<Int16Type>()
+            .values()
+            .iter()
+            .map(|&kind| VersionKind::from_u8(u8::try_from(kind).ok()?))
+            .collect();
+        match kinds {
+            Some(kinds) if kinds.len() == rows => Ok(Cells::new(kinds)),
+            _ => Err(self.error(&PageError::Malformed(
+                "a version kind is missing or unknown",
+            ))),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Walks one run, block by block, within a range of keys.
+//!
+//! A cursor tells the keys that lie ahead from the page index alone, so that whoever drives it
+//! can leave a page alone until its turn comes, or pass it on without looking at its rows.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use page::Page;
+use types::key::SortKey;
+
+use crate::block::{Block, Summary};
+use crate::error::StoreError;
+use crate::key_range::KeyRange;
+use crate::layout::Layout;
+use crate::page_cache::PageCache;
+use crate::segment::{PageEntry, Segment};
+
+/// Pages read with one access when the cache is passed by: large enough that a disk streams.
+const PAGES_PER_READ: usize = 16;
+
+/// Rows of a block that are in a cursor's range.
+#[derive(Clone)]
+pub(crate) struct Window {
+    /// The block.
+    pub block: Arc<Block>,
+    /// The first row that is still to come.
+    pub at: usize,
+    /// The row after the last.
+    pub end: usize,
+}
+
+/// The next block, as the page index describes it.
+pub(crate) struct Ahead<'a> {
+    /// Its first key.
+    pub first_key: &'a SortKey,
+    /// Its last key.
+    pub last_key: &'a SortKey,
+    /// What else is known of it.
+    pub summary: Summary,
+    /// Whether all its rows are in the cursor's range.
+    pub in_range: bool,
+}
+
+/// Where a cursor gets pages from.
+#[derive(Clone)]
+pub(crate) enum PageSource {
+    /// The cache; missing pages are read one by one and kept. For scans.
+    Cache(Arc<PageCache>),
+    /// The file, many pages at a time, past the cache. For merges.
+    File,
+}
+
+/// Walks segments with disjoint, ascending keys.
+pub(crate) struct Cursor {
+    layout: Arc<Layout>,
+    range: KeyRange,
+    source: PageSource,
+    /// Segments after the current one, last first.
+    later: Vec<Arc<Segment>>,
+    current: Option<Current>,
+}
+
+struct Current {
+    segment: Arc<Segment>,
+    pages: Range<usize>,
+    read_ahead: VecDeque<Arc<Page>>,
+}
+
+impl Cursor {
+    /// A cursor over those rows of `segments` (keys ascending) that are in `range`.
+    pub fn new(
+        layout: &Arc<Layout>,
+        segments: &[Arc<Segment>],
+        range: KeyRange,
+        source: PageSource,
+    ) -> Self {
+        let in_range = |segment: &&Arc<Segment>| {
+            let info = segment.info();
+            !range.is_after(&info.key_max) && !range.is_before(&info.key_min)
+        };
+        let later = segments.iter().filter(in_range).rev().cloned().collect();
+        let mut cursor = Self {
+            layout: Arc::clone(layout),
+            range,
+            source,
+            later,
+            current: None,
+        };
+        cursor.enter_segment();
+        cursor
+    }
+
+    /// Moves on until a page lies ahead or no segment is left.
+    fn enter_segment(&mut self) {
+        while self
+            .current
+            .as_ref()
+            .is_none_or(|current| current.pages.is_empty())
+        {
+            let Some(segment) = self.later.pop() else {
+                self.current = None;
+                return;
+            };
+            let pages = segment.pages_in(self.range.start.as_ref(), self.range.end.as_ref());
+            self.current = Some(Current {
+                segment,
+                pages,
+                read_ahead: VecDeque::new(),
+            });
+        }
+    }
+
+    /// The next block, if there is one.
+    pub fn ahead(&self) -> Option<Ahead<'_>> {
+        let current = self.current.as_ref()?;
+        let entry = &current.segment.pages()[current.pages.start];
+        Some(Ahead {
+            first_key: &entry.first_key,
+            last_key: &entry.last_key,
+            summary: summary(entry),
+            in_range: self.range.contains(&entry.first_key, &entry.last_key),
+        })
+    }
+
+    /// Takes the next block without looking at its rows.
+    ///
+    /// # Panics
+    /// When there is no next block.
+    pub fn next_block(&mut self) -> Result<Arc<Block>, StoreError> {
+        let current = self.current.as_mut().expect("a block lies ahead");
+        let page = current.next_page(&self.source)?;
+        let index = current.pages.start;
+        let block = Block::from_page(page, &current.segment, index, &self.layout);
+        current.pages.start += 1;
+        self.enter_segment();
+        Ok(Arc::new(block))
+    }
+
+    /// Takes the next block with its versions decoded; `None` when it turns out that none of its
+    /// rows is in range.
+    ///
+    /// # Panics
+    /// When there is no next block.
+    pub fn next_window(&mut self) -> Result<Option<Window>, StoreError> {
+        let in_range = self.ahead().expect("a block lies ahead").in_range;
+        let block = self.next_block()?;
+        block.decode_versions(&self.layout)?;
+        Ok(match in_range {
+            true => Some(Window {
+                at: 0,
+                end: block.rows(),
+                block,
+            }),
+            false => Window::new(block, &self.range),
+        })
+    }
+}
+
+impl Current {
+    fn next_page(&mut self, source: &PageSource) -> Result<Arc<Page>, StoreError> {
+        match source {
+            PageSource::Cache(cache) => self.segment.load_page(self.pages.start, cache),
+            PageSource::File => {
+                if self.read_ahead.is_empty() {
+                    let end = self.pages.end.min(self.pages.start + PAGES_PER_READ);
+                    self.read_ahead = self.segment.read_pages(self.pages.start..end)?.into();
+                }
+                Ok(self
+                    .read_ahead
+                    .pop_front()
+                    .expect("as many pages as asked for"))
+            }
+        }
+    }
+}
+
+impl Window {
+    /// The rows of `block`, whose versions are decoded, that are in `range`; `None` if there are
+    /// none.
+    pub fn new(block: Arc<Block>, range: &KeyRange) -> Option<Self> {
+        let keys = &block.versions().keys;
+        let rows = block.rows();
+        let at = range
+            .start
+            .as_ref()
+            .map_or(0, |start| keys.lower_bound(0..rows, start));
+        let end = range
+            .end
+            .as_ref()
+            .map_or(rows, |end| keys.lower_bound(at..rows, end));
+        (at < end).then_some(Self { block, at, end })
+    }
+}
+
+fn summary(entry: &PageEntry) -> Summary {
+    Summary {
+        position_min: entry.position_min.0,
+        position_max: entry.position_max.0,
+        all_puts: entry.all_puts,
+        unique_keys: entry.unique_keys,
+    }
+}

@@ -1,0 +1,258 @@
+//! Flush: C0 of all trees to disk, and the manifest commit that makes it durable.
+//!
+//! 1. Capture the last publish and the retention under the registry's lock. Everything that the
+//!    publish made visible has been ingested before.
+//! 2. Freeze: every tree's open runs become frozen, together with those that an earlier, failed
+//!    flush left. Versions above the captured position may be among them (a large transaction
+//!    that is still going on); they are written, but not published.
+//! 3. Write each tree's frozen runs as one new disk run, synced.
+//! 4. Commit one manifest edit: all new runs, truncations, the captured position and metadata.
+//!    Recovery gives exactly that position in all trees.
+//! 5. Swap each tree's frozen runs for its new disk run.
+//!
+//! A failure before the commit leaves the frozen runs where they are, readable; the next flush
+//! writes them again with whatever has arrived since.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use types::CommitPosition;
+
+use crate::error::StoreError;
+use crate::key_range::KeyRange;
+use crate::manifest::{Change, Edit, Manifest, RunId};
+use crate::merge::Merger;
+use crate::retention::Retention;
+use crate::rewrite::rewrite;
+use crate::run::DiskRun;
+use crate::run_writer::{RunWriter, Uncommitted};
+use crate::snapshots::Published;
+use crate::store::{Durable, Store};
+use crate::tree::Tree;
+use crate::version::{Version, memory_bytes};
+
+/// One tree's part of a flush.
+struct FlushedTree {
+    tree: Arc<Tree>,
+    /// The version whose frozen runs were written.
+    frozen: Arc<Version>,
+    written: Uncommitted,
+}
+
+impl Store {
+    /// Whether a flush should happen now.
+    pub(crate) fn flush_is_due(&self) -> bool {
+        self.flush_requested.load(Ordering::Relaxed) || self.memory.wants_flush()
+    }
+
+    /// Flushes if a flush is due and none is running.
+    pub(crate) fn flush_step(&self) -> Result<bool, StoreError> {
+        if !self.flush_is_due() {
+            return Ok(false);
+        }
+        let Some(_only) = self.flushing.try_lock() else {
+            return Ok(false);
+        };
+        self.flush_all()?;
+        Ok(true)
+    }
+
+    /// Flushes; everything published before the call is durable after it.
+    pub(crate) fn flush_now(&self) -> Result<(), StoreError> {
+        let _only = self.flushing.lock();
+        self.flush_all()
+    }
+
+    /// The steps of the module's description. The caller holds the flush lock.
+    fn flush_all(&self) -> Result<(), StoreError> {
+        self.flush_requested.store(false, Ordering::Relaxed);
+        let result = self.flush_captured();
+        if result.is_err() {
+            self.flush_requested.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn flush_captured(&self) -> Result<(), StoreError> {
+        let (published, retention) = self.snapshots().begin_flush();
+        let position = published.position;
+        let result = self.flush_published(published, &retention);
+        self.snapshots()
+            .end_flush(result.is_ok().then_some(position));
+        result
+    }
+
+    fn flush_published(
+        &self,
+        published: Published,
+        retention: &Retention,
+    ) -> Result<(), StoreError> {
+        let frozen: Vec<_> = self
+            .trees()
+            .into_iter()
+            .map(|tree| (self.freeze(&tree), tree))
+            .collect();
+        let mut flushed = Vec::new();
+        for (frozen, tree) in frozen {
+            let written = self.write_frozen(&tree, &frozen, retention)?;
+            flushed.push(FlushedTree {
+                tree,
+                frozen,
+                written,
+            });
+        }
+        self.commit_flush(flushed, published)
+    }
+
+    fn freeze(&self, tree: &Tree) -> Arc<Version> {
+        let (before, frozen) = tree.update(Version::froze);
+        self.memory.freeze(memory_bytes(&before.open));
+        frozen
+    }
+
+    fn write_frozen(
+        &self,
+        tree: &Tree,
+        version: &Version,
+        retention: &Retention,
+    ) -> Result<Uncommitted, StoreError> {
+        let mut merger = Merger::new();
+        for run in &version.frozen {
+            run.window(&KeyRange::all())
+                .into_iter()
+                .for_each(|window| merger.add_window(window));
+        }
+        // Runs can only be added by a flush, so none older appears while this one goes on.
+        let is_oldest = version.runs.is_empty() && tree.damage.is_none();
+        let retention = retention.for_merge(&version.truncations, is_oldest);
+        let mut writer = RunWriter::new(&self.factory, &tree.layout, Default::default());
+        rewrite(
+            merger,
+            retention,
+            &tree.layout.all_columns,
+            &mut writer,
+            || false,
+        )?;
+        writer.finish()
+    }
+
+    fn commit_flush(
+        &self,
+        flushed: Vec<FlushedTree>,
+        published: Published,
+    ) -> Result<(), StoreError> {
+        let mut manifest = self.manifest.lock();
+        let mut edit = Edit::default();
+        let mut installs = Vec::new();
+        // Tables dropped in the meantime take no part: their new segments go with `flushed`.
+        for part in flushed.into_iter().filter(|part| self.is_live(&part.tree)) {
+            let run = self.new_run(&part.written);
+            let next = part.frozen.flushed(run.clone());
+            edit.changes
+                .extend(tree_changes(&part.tree, &next, run.as_deref(), &manifest));
+            installs.push((part, run));
+        }
+        if published != self.durable_published() {
+            edit.changes.push(Change::Publish {
+                position: CommitPosition(published.position),
+                metadata: Arc::clone(&published.metadata),
+            });
+        }
+        if !edit.changes.is_empty() {
+            let committed = manifest.commit(&edit);
+            if let Err(error) = committed {
+                let files = installs.into_iter().map(|(part, _)| part.written);
+                return Err(self.failed_commit(error, files));
+            }
+        }
+        for (part, run) in installs {
+            self.install_flush(part, run);
+        }
+        self.set_durable(published);
+        Ok(())
+    }
+
+    fn new_run(&self, written: &Uncommitted) -> Option<Arc<DiskRun>> {
+        let segments = written.segments().to_vec();
+        let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
+        (!segments.is_empty()).then(|| Arc::new(DiskRun { id, segments }))
+    }
+
+    fn install_flush(&self, part: FlushedTree, run: Option<Arc<DiskRun>>) {
+        let bytes: u64 = run.as_ref().map_or(0, |run| run.bytes());
+        self.counters
+            .bytes_flushed
+            .fetch_add(bytes, Ordering::Relaxed);
+        let idle = part.frozen.flushed(run.clone()).last_idle_truncation();
+        let (before, _) = part
+            .tree
+            .update(|version| version.flushed(run.clone()).without_truncations(idle));
+        part.written.commit();
+        self.memory.free(memory_bytes(&before.frozen));
+        self.merge_signal.notify();
+    }
+
+    fn set_durable(&self, published: Published) {
+        *self.durable.lock() = Durable {
+            position: CommitPosition(published.position),
+            metadata: published.metadata,
+        };
+    }
+
+    fn durable_published(&self) -> Published {
+        let durable = self.durable.lock();
+        Published {
+            position: durable.position.0,
+            metadata: Arc::clone(&durable.metadata),
+        }
+    }
+
+    /// What becomes of segments whose commit failed. After a failed sync the manifest may name
+    /// them all the same; otherwise it does not and they go.
+    pub(crate) fn failed_commit(
+        &self,
+        error: StoreError,
+        written: impl Iterator<Item = Uncommitted>,
+    ) -> StoreError {
+        if matches!(error, StoreError::Poisoned(_)) {
+            written.for_each(|segments| drop(segments.commit()));
+        }
+        error
+    }
+}
+
+/// What the manifest has to learn of a tree that `next` will be the version of.
+fn tree_changes(
+    tree: &Tree,
+    next: &Version,
+    run: Option<&DiskRun>,
+    manifest: &Manifest,
+) -> Vec<Change> {
+    let table = tree.layout.table;
+    let known = manifest
+        .state()
+        .tables
+        .get(&table)
+        .map_or(&[][..], |state| &state.truncations);
+    let idle = next.last_idle_truncation().map(CommitPosition);
+    let mut changes = Vec::new();
+    if let Some(run) = run {
+        changes.push(Change::PushRun {
+            table,
+            run: run.state(),
+        });
+    }
+    for position in next
+        .truncations
+        .iter()
+        .map(|&position| CommitPosition(position))
+    {
+        if !known.contains(&position) && idle.is_none_or(|idle| position > idle) {
+            changes.push(Change::Truncate { table, position });
+        }
+    }
+    if let Some(position) = idle.filter(|idle| known.iter().any(|known| known <= idle)) {
+        changes.push(Change::ForgetTruncations { table, position });
+    }
+    changes
+}

@@ -1,0 +1,256 @@
+//! Gathers rows of several arrays into one, span by span.
+//!
+//! A span is a range of neighbouring rows of one source array. Merges produce long spans far
+//! more often than single rows, so ranges are copied as ranges; a single span is a slice of its
+//! source and copies nothing.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, BinaryType, ByteArrayType, Date32Type, Decimal128Type, Float32Type,
+    Float64Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
+    UInt64Type, Utf8Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, GenericByteArray, PrimitiveArray};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+use types::SortKeys;
+
+/// Neighbouring rows of one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Index of the source.
+    pub source: u32,
+    /// The first row.
+    pub start: u32,
+    /// The number of rows, at least one.
+    pub rows: u32,
+}
+
+impl Span {
+    fn source(&self) -> usize {
+        self.source as usize
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.rows) as usize
+    }
+}
+
+/// The gathered text or bytes would exceed what one array can hold: gather fewer rows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooManyBytes;
+
+/// The rows of `spans`, in order, as one array. `sources` all have the same type; those that
+/// no span names may be `None`.
+pub(crate) fn gather(
+    sources: &[Option<ArrayRef>],
+    spans: &[Span],
+    rows: usize,
+) -> Result<ArrayRef, TooManyBytes> {
+    let first = source(sources, &spans[0]);
+    if let [span] = spans {
+        return Ok(first.slice(span.start as usize, span.rows as usize));
+    }
+    let nulls = gather_nulls(sources, spans, rows);
+    macro_rules! primitive {
+        ($type:ty) => {
+            Arc::new(gather_primitive::<$type>(sources, spans, rows, nulls))
+        };
+    }
+    let array: ArrayRef = match first.data_type() {
+        DataType::Boolean => Arc::new(gather_booleans(sources, spans, rows, nulls)),
+        DataType::Int16 => primitive!(Int16Type),
+        DataType::Int32 => primitive!(Int32Type),
+        DataType::Int64 => primitive!(Int64Type),
+        DataType::UInt64 => primitive!(UInt64Type),
+        DataType::Float32 => primitive!(Float32Type),
+        DataType::Float64 => primitive!(Float64Type),
+        DataType::Decimal128(..) => primitive!(Decimal128Type),
+        DataType::Date32 => primitive!(Date32Type),
+        DataType::Time64(_) => primitive!(Time64MicrosecondType),
+        DataType::Timestamp(..) => primitive!(TimestampMicrosecondType),
+        DataType::Utf8 => Arc::new(gather_bytes::<Utf8Type>(sources, spans, rows, nulls)?),
+        DataType::Binary => Arc::new(gather_bytes::<BinaryType>(sources, spans, rows, nulls)?),
+        other => panic!("no column type travels as {other}"),
+    };
+    Ok(array)
+}
+
+fn source<'a>(sources: &'a [Option<ArrayRef>], span: &Span) -> &'a ArrayRef {
+    sources[span.source()]
+        .as_ref()
+        .expect("every source that a span names is there")
+}
+
+fn gather_nulls(sources: &[Option<ArrayRef>], spans: &[Span], rows: usize) -> Option<NullBuffer> {
+    if sources
+        .iter()
+        .flatten()
+        .all(|array| array.null_count() == 0)
+    {
+        return None;
+    }
+    let mut valid = BooleanBufferBuilder::new(rows);
+    for span in spans {
+        match source(sources, span).nulls() {
+            Some(nulls) => {
+                valid.append_buffer(&nulls.inner().slice(span.start as usize, span.rows as usize))
+            }
+            None => valid.append_n(span.rows as usize, true),
+        }
+    }
+    Some(NullBuffer::new(valid.finish())).filter(|nulls| nulls.null_count() > 0)
+}
+
+/// Copies spans of slices into one vector.
+fn gather_values<T: Copy>(values: &[&[T]], spans: &[Span], rows: usize) -> Vec<T> {
+    let mut gathered = Vec::with_capacity(rows);
+    for span in spans {
+        let source = values[span.source()];
+        if span.rows == 1 {
+            // Far cheaper than a copy of unknown length; interleaved merges have little else.
+            gathered.push(source[span.start as usize]);
+        } else {
+            gathered.extend_from_slice(&source[span.range()]);
+        }
+    }
+    gathered
+}
+
+fn gather_primitive<T: ArrowPrimitiveType>(
+    sources: &[Option<ArrayRef>],
+    spans: &[Span],
+    rows: usize,
+    nulls: Option<NullBuffer>,
+) -> PrimitiveArray<T> {
+    let values: Vec<&[T::Native]> = sources
+        .iter()
+        .map(|array| {
+            array
+                .as_ref()
+                .map_or(&[][..], |array| array.as_primitive::<T>().values())
+        })
+        .collect();
+    let gathered = gather_values(&values, spans, rows);
+    PrimitiveArray::new(ScalarBuffer::from(gathered), nulls)
+        .with_data_type(source(sources, &spans[0]).data_type().clone())
+}
+
+fn gather_booleans(
+    sources: &[Option<ArrayRef>],
+    spans: &[Span],
+    rows: usize,
+    nulls: Option<NullBuffer>,
+) -> BooleanArray {
+    let mut values = BooleanBufferBuilder::new(rows);
+    for span in spans {
+        let array = source(sources, span).as_boolean();
+        values.append_buffer(
+            &array
+                .values()
+                .slice(span.start as usize, span.rows as usize),
+        );
+    }
+    BooleanArray::new(values.finish(), nulls)
+}
+
+fn gather_bytes<T: ByteArrayType<Offset = i32>>(
+    sources: &[Option<ArrayRef>],
+    spans: &[Span],
+    rows: usize,
+    nulls: Option<NullBuffer>,
+) -> Result<GenericByteArray<T>, TooManyBytes> {
+    let parts: Vec<(&[i32], &[u8])> = sources
+        .iter()
+        .map(|array| match array {
+            Some(array) => {
+                let array = array.as_bytes::<T>();
+                (array.value_offsets(), array.value_data())
+            }
+            None => (&[][..], &[][..]),
+        })
+        .collect();
+    let mut offsets = Vec::with_capacity(rows + 1);
+    let mut end = 0_i64;
+    offsets.push(0);
+    for span in spans {
+        let source = &parts[span.source()].0[span.start as usize..=span.range().end];
+        let shift = end - i64::from(source[0]);
+        end += i64::from(source[source.len() - 1] - source[0]);
+        if end > i64::from(i32::MAX) {
+            return Err(TooManyBytes);
+        }
+        offsets.extend(
+            source[1..]
+                .iter()
+                .map(|&offset| (i64::from(offset) + shift) as i32),
+        );
+    }
+    let mut data = Vec::with_capacity(end as usize);
+    for span in spans {
+        let (source_offsets, source_data) = parts[span.source()];
+        let range = span.range();
+        data.extend_from_slice(
+            &source_data[source_offsets[range.start] as usize..source_offsets[range.end] as usize],
+        );
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    Ok(GenericByteArray::new(
+        offsets,
+        Buffer::from_vec(data),
+        nulls,
+    ))
+}
+
+/// The keys of the rows of `spans`, in order.
+pub(crate) fn gather_keys(
+    sources: &[&SortKeys],
+    spans: &[Span],
+    rows: usize,
+) -> Result<SortKeys, TooManyBytes> {
+    match sources[spans[0].source()] {
+        SortKeys::U64(_) => {
+            let values: Vec<_> = sources.iter().map(|keys| u64_values(keys)).collect();
+            Ok(SortKeys::U64(gather_values(&values, spans, rows)))
+        }
+        SortKeys::U128(_) => {
+            let values: Vec<_> = sources.iter().map(|keys| u128_values(keys)).collect();
+            Ok(SortKeys::U128(gather_values(&values, spans, rows)))
+        }
+        SortKeys::Bytes { .. } => gather_byte_keys(sources, spans, rows),
+    }
+}
+
+fn u64_values(keys: &SortKeys) -> &[u64] {
+    let SortKeys::U64(values) = keys else {
+        panic!("keys of one table have one form")
+    };
+    values
+}
+
+fn u128_values(keys: &SortKeys) -> &[u128] {
+    let SortKeys::U128(values) = keys else {
+        panic!("keys of one table have one form")
+    };
+    values
+}
+
+fn gather_byte_keys(
+    sources: &[&SortKeys],
+    spans: &[Span],
+    rows: usize,
+) -> Result<SortKeys, TooManyBytes> {
+    let mut offsets = Vec::with_capacity(rows + 1);
+    let mut data = Vec::new();
+    offsets.push(0);
+    for span in spans {
+        let keys = sources[span.source()];
+        for row in span.range() {
+            data.extend_from_slice(keys.bytes(row));
+            offsets.push(u32::try_from(data.len()).map_err(|_| TooManyBytes)?);
+        }
+    }
+    Ok(SortKeys::Bytes { offsets, data })
+}

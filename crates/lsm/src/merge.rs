@@ -1,0 +1,470 @@
+//! The merge operator: several sorted streams of blocks become one sequence of versions.
+//!
+//! Order: key ascending, then position descending, then the newer stream first. What happens to
+//! the versions is up to a [`Filter`] (a snapshot's view, or what a merge has to keep), which
+//! sees them as ranges of rows of one block and names those that stay.
+//!
+//! One step ([`Merger::advance`]):
+//!
+//! 1. Find the stream with the smallest next key. Streams whose next page has not been loaded
+//!    take part with its first key, from the page index.
+//! 2. Is that page untouched by all other streams, and does the filter keep all of it? Then it
+//!    passes through whole; its keys are not even decoded.
+//! 3. Otherwise the bound of the step is the smallest of the loaded blocks' last (key, position);
+//!    pages that start at or below it are loaded too. Rows up to the bound are final: nothing
+//!    that comes later sorts before them.
+//! 4. Merge the rows up to the bound: take the stream with the smallest head, gallop to the
+//!    second smallest head, hand the rows in between to the filter as one range, repeat.
+//!
+//! A run that nothing overlaps therefore costs next to nothing a row, and a large run with
+//! sparse overrides a search for each override.
+//!
+//! State carried between steps: the last key handed to the filter, so that it learns whether a
+//! range begins with one more version of that key.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use types::SortKeys;
+use types::key::SortKey;
+
+use crate::block::{Block, Cells, Summary};
+use crate::cursor::{Cursor, Window};
+use crate::error::StoreError;
+use crate::key_form::{BytesForm, KeyForm, U64Form, U128Form};
+use crate::selection::{Selection, SourceId};
+
+/// Rows of a large block that one step may consume: keeps the selection small.
+const STEP_ROWS: usize = 8192;
+
+/// Neighbouring rows of one block that come next in merge order.
+pub(crate) struct Rows<'a> {
+    /// The block.
+    pub block: &'a Arc<Block>,
+    /// The block as a source of the selection.
+    pub source: SourceId,
+    /// The rows, at least one.
+    pub range: Range<usize>,
+    /// The first row has the same key as the last row of the rows before.
+    pub continues: bool,
+}
+
+/// Decides which versions stay.
+pub(crate) trait Filter {
+    /// Whether every row of a block that no other stream overlaps stays, its first row being
+    /// the only version of its key so far.
+    fn keeps_whole(&self, summary: &Summary) -> bool;
+
+    /// Sees the next rows. `same_key(row)` tells whether a row has the same key as the row
+    /// before it in the block; it is asked for rows after the first.
+    fn visit(
+        &mut self,
+        rows: &Rows<'_>,
+        same_key: impl Fn(usize) -> bool,
+        out: &mut Selection,
+    ) -> Result<(), StoreError>;
+
+    /// There are no more versions.
+    fn finish(&mut self, out: &mut Selection);
+}
+
+struct Stream {
+    window: Option<Window>,
+    cursor: Option<Cursor>,
+}
+
+/// Merges streams.
+pub(crate) struct Merger {
+    /// Newest first.
+    streams: Vec<Stream>,
+    last_key: Option<SortKey>,
+    finished: bool,
+}
+
+impl Stream {
+    /// The smallest key that is still to come.
+    fn head(&self) -> Option<Head<'_>> {
+        match (&self.window, &self.cursor) {
+            (Some(window), _) => Some(Head::Row(&window.block.versions().keys, window.at)),
+            (None, Some(cursor)) => cursor.ahead().map(|ahead| Head::Fence(ahead.first_key)),
+            (None, None) => None,
+        }
+    }
+
+    /// Loads the next block. It may turn out to have no rows in range.
+    fn load(&mut self) -> Result<(), StoreError> {
+        let cursor = self.cursor.as_mut().expect("a block lies ahead");
+        self.window = cursor.next_window()?;
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Head<'a> {
+    Row(&'a SortKeys, usize),
+    Fence(&'a SortKey),
+}
+
+impl Head<'_> {
+    fn is_below(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Row(keys, row), Self::Row(others, other)) => {
+                keys.compare(row, others, other).is_lt()
+            }
+            (Self::Row(keys, row), Self::Fence(key)) => keys.compare_key(row, key).is_lt(),
+            (Self::Fence(key), Self::Row(keys, row)) => keys.compare_key(row, key).is_gt(),
+            (Self::Fence(key), Self::Fence(other)) => key < other,
+        }
+    }
+
+    fn is_at_or_below(self, key: &SortKey) -> bool {
+        !Head::Fence(key).is_below(self)
+    }
+}
+
+impl Merger {
+    /// Merges nothing; streams are added newest first.
+    pub fn new() -> Self {
+        Self {
+            streams: Vec::new(),
+            last_key: None,
+            finished: false,
+        }
+    }
+
+    /// Adds the rows of a block in memory as a stream older than those added before.
+    pub fn add_window(&mut self, window: Window) {
+        self.streams.push(Stream {
+            window: Some(window),
+            cursor: None,
+        });
+    }
+
+    /// Adds what a cursor walks as a stream older than those added before.
+    pub fn add_cursor(&mut self, cursor: Cursor) {
+        self.streams.push(Stream {
+            window: None,
+            cursor: Some(cursor),
+        });
+    }
+
+    /// Does one step: kept rows are appended to `out`. False when there are no more versions.
+    pub fn advance(
+        &mut self,
+        filter: &mut impl Filter,
+        out: &mut Selection,
+    ) -> Result<bool, StoreError> {
+        let Some(first) = self.smallest_stream() else {
+            if !std::mem::replace(&mut self.finished, true) {
+                filter.finish(out);
+            }
+            return Ok(false);
+        };
+        if self.streams[first].window.is_some() {
+            self.merge_up_to_bound(first, filter, out)?;
+        } else if self.passes_whole(first, filter) {
+            self.pass_block(first, filter, out)?;
+        } else {
+            self.streams[first].load()?;
+        }
+        Ok(true)
+    }
+
+    /// The stream with the smallest next key; the newest of several.
+    fn smallest_stream(&self) -> Option<usize> {
+        let heads = self.streams.iter().enumerate();
+        let heads = heads.filter_map(|(index, stream)| Some((index, stream.head()?)));
+        let smallest = heads.reduce(|a, b| if b.1.is_below(a.1) { b } else { a });
+        smallest.map(|(index, _)| index)
+    }
+
+    fn passes_whole(&self, first: usize, filter: &impl Filter) -> bool {
+        let cursor = self.streams[first].cursor.as_ref();
+        let ahead = cursor
+            .and_then(Cursor::ahead)
+            .expect("the smallest stream has a next block");
+        let untouched = |(index, stream): (usize, &Stream)| {
+            index == first
+                || !stream
+                    .head()
+                    .is_some_and(|head| head.is_at_or_below(ahead.last_key))
+        };
+        ahead.in_range
+            && filter.keeps_whole(&ahead.summary)
+            && self.last_key.as_ref() != Some(ahead.first_key)
+            && self.streams.iter().enumerate().all(untouched)
+    }
+
+    fn pass_block(
+        &mut self,
+        stream: usize,
+        filter: &mut impl Filter,
+        out: &mut Selection,
+    ) -> Result<(), StoreError> {
+        let cursor = self.streams[stream]
+            .cursor
+            .as_mut()
+            .expect("a block lies ahead");
+        self.last_key = cursor.ahead().map(|ahead| ahead.last_key.clone());
+        let block = cursor.next_block()?;
+        let source = out.source(&block);
+        let rows = Rows {
+            block: &block,
+            source,
+            range: 0..block.rows(),
+            continues: false,
+        };
+        filter.visit(&rows, |_| false, out)
+    }
+
+    fn merge_up_to_bound(
+        &mut self,
+        first: usize,
+        filter: &mut impl Filter,
+        out: &mut Selection,
+    ) -> Result<(), StoreError> {
+        self.load_overlapping(first)?;
+        let form = &self.window(first).block.versions().keys;
+        match form {
+            SortKeys::U64(_) => self.merge_step::<U64Form>(filter, out)?,
+            SortKeys::U128(_) => self.merge_step::<U128Form>(filter, out)?,
+            SortKeys::Bytes { .. } => self.merge_step::<BytesForm>(filter, out)?,
+        }
+        for stream in &mut self.streams {
+            stream.window.take_if(|window| window.at == window.end);
+        }
+        Ok(())
+    }
+
+    fn window(&self, stream: usize) -> &Window {
+        self.streams[stream]
+            .window
+            .as_ref()
+            .expect("the stream's block is loaded")
+    }
+
+    /// Loads every block that starts within the rows that `first` could contribute to this step.
+    fn load_overlapping(&mut self, first: usize) -> Result<(), StoreError> {
+        let window = self.window(first);
+        let last_key = window.block.versions().keys.key(step_end(window) - 1);
+        for stream in &mut self.streams {
+            while stream.window.is_none()
+                && stream
+                    .head()
+                    .is_some_and(|head| head.is_at_or_below(&last_key))
+            {
+                stream.load()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_step<F: KeyForm>(
+        &mut self,
+        filter: &mut impl Filter,
+        out: &mut Selection,
+    ) -> Result<(), StoreError> {
+        let mut slices: Vec<Slice<'_, F>> = Vec::with_capacity(self.streams.len());
+        for (age, stream) in self.streams.iter().enumerate() {
+            if let Some(window) = &stream.window {
+                slices.push(Slice::new(window, age));
+            }
+        }
+        cut_at_bound(&mut slices);
+        let ends: Vec<_> = slices.iter().map(|slice| (slice.age, slice.end)).collect();
+        slices.retain(|slice| slice.at < slice.end);
+        for slice in &mut slices {
+            slice.source = Some(out.source(slice.block));
+        }
+        let last_key = merge_slices(slices, self.last_key.as_ref(), filter, out)?;
+        self.last_key = Some(last_key);
+        for (age, end) in ends {
+            if let Some(window) = &mut self.streams[age].window {
+                window.at = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The row after the last that one step may consume.
+fn step_end(window: &Window) -> usize {
+    window.end.min(window.at + STEP_ROWS)
+}
+
+/// The rows of one stream in a step.
+struct Slice<'a, F: KeyForm> {
+    keys: F::View<'a>,
+    positions: &'a Cells<u64>,
+    unique_keys: bool,
+    block: &'a Arc<Block>,
+    source: Option<SourceId>,
+    at: usize,
+    end: usize,
+    /// Smaller is newer.
+    age: usize,
+}
+
+impl<'a, F: KeyForm> Slice<'a, F> {
+    fn new(window: &'a Window, age: usize) -> Self {
+        let versions = window.block.versions();
+        Self {
+            keys: F::view(&versions.keys),
+            positions: &versions.positions,
+            unique_keys: window.block.summary().unique_keys,
+            block: &window.block,
+            source: None,
+            at: window.at,
+            end: step_end(window),
+            age,
+        }
+    }
+
+    #[inline]
+    fn key(&self, row: usize) -> F::Key<'a> {
+        F::key(self.keys, row)
+    }
+
+    /// Whether `row` comes before `other_row` of `other` in merge order.
+    #[inline]
+    fn precedes(&self, row: usize, other: &Self, other_row: usize) -> bool {
+        let (key, other_key) = (self.key(row), other.key(other_row));
+        if key != other_key {
+            return key < other_key;
+        }
+        let (position, other_position) = (self.positions.at(row), other.positions.at(other_row));
+        position > other_position || position == other_position && self.age < other.age
+    }
+
+    /// The first row after `at` that does not come before the head of `other`, by galloping.
+    /// Row `at` does.
+    fn gallop(&self, other: &Self) -> usize {
+        let mut low = self.at + 1;
+        let mut step = 1;
+        let mut high = low;
+        while high < self.end && self.precedes(high, other, other.at) {
+            low = high + 1;
+            high = low + step;
+            step *= 2;
+        }
+        let mut high = high.min(self.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.precedes(middle, other, other.at) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// Cuts every slice after the smallest of the slices' last (key, position).
+fn cut_at_bound<F: KeyForm>(slices: &mut [Slice<'_, F>]) {
+    let mut bound = 0;
+    for index in 1..slices.len() {
+        let (slice, smallest) = (&slices[index], &slices[bound]);
+        if slice.precedes(slice.end - 1, smallest, smallest.end - 1) {
+            bound = index;
+        }
+    }
+    let cuts: Vec<usize> = slices
+        .iter()
+        .enumerate()
+        .map(|(index, slice)| {
+            if index == bound {
+                slice.end
+            } else {
+                cut(slice, &slices[bound])
+            }
+        })
+        .collect();
+    for (slice, end) in slices.iter_mut().zip(cuts) {
+        slice.end = end;
+    }
+}
+
+/// The end of the rows of `slice` that come before the last row of `bound` or equal it.
+fn cut<'a, F: KeyForm>(slice: &Slice<'a, F>, bound: &Slice<'a, F>) -> usize {
+    let last = bound.end - 1;
+    let (mut low, mut high) = (slice.at, slice.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if bound.precedes(last, slice, middle) && !equals(slice, middle, bound, last) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+fn equals<'a, F: KeyForm>(a: &Slice<'a, F>, row: usize, b: &Slice<'a, F>, other: usize) -> bool {
+    a.key(row) == b.key(other) && a.positions.at(row) == b.positions.at(other)
+}
+
+/// Hands the rows of `slices` (none empty, at least one) to the filter in merge order. Returns
+/// the last key.
+fn merge_slices<F: KeyForm>(
+    mut slices: Vec<Slice<'_, F>>,
+    last_key: Option<&SortKey>,
+    filter: &mut impl Filter,
+    out: &mut Selection,
+) -> Result<SortKey, StoreError> {
+    let mut last: Option<F::Key<'_>> = None;
+    loop {
+        let (first, second) = two_smallest(&slices);
+        let slice = &slices[first];
+        let end = second.map_or(slice.end, |second| slice.gallop(&slices[second]));
+        let key = slice.key(slice.at);
+        let continues = match last {
+            Some(last) => last == key,
+            None => last_key.is_some_and(|last_key| {
+                slice
+                    .block
+                    .versions()
+                    .keys
+                    .compare_key(slice.at, last_key)
+                    .is_eq()
+            }),
+        };
+        let rows = Rows {
+            block: slice.block,
+            source: slice.source.expect("sources are known before the merge"),
+            range: slice.at..end,
+            continues,
+        };
+        if slice.unique_keys {
+            filter.visit(&rows, |_| false, out)?;
+        } else {
+            filter.visit(&rows, |row| slice.key(row) == slice.key(row - 1), out)?;
+        }
+        last = Some(slice.key(end - 1));
+        if end < slice.end {
+            slices[first].at = end;
+        } else if slices.len() == 1 {
+            return Ok(slice.block.versions().keys.key(end - 1));
+        } else {
+            slices.remove(first);
+        }
+    }
+}
+
+/// The slices with the smallest and the second smallest head.
+fn two_smallest<F: KeyForm>(slices: &[Slice<'_, F>]) -> (usize, Option<usize>) {
+    let mut first = 0;
+    let mut second = None;
+    for index in 1..slices.len() {
+        let slice = &slices[index];
+        if slice.precedes(slice.at, &slices[first], slices[first].at) {
+            second = Some(first);
+            first = index;
+        } else if second.is_none_or(|second: usize| {
+            slice.precedes(slice.at, &slices[second], slices[second].at)
+        }) {
+            second = Some(index);
+        }
+    }
+    (first, second)
+}

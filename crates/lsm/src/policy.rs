@@ -1,0 +1,99 @@
+//! Which runs to merge: size-tiered, between neighbours, the newest first.
+//!
+//! A tree may have a few runs before anything is merged ([`RUNS_MIN`]). Then the newest runs are
+//! merged together with each older run that is at most [`RATIO`] times as large as all newer
+//! ones together. So
+//!
+//! * the number of runs stays about logarithmic, with the base of the tree in one run;
+//! * a version that was flushed is rewritten about `RATIO` / 2 times a size class, as in Rose's
+//!   leveled trees with R near 10, but large runs are rewritten in fewer, longer merges;
+//! * newer runs override at most a share of 1 / `RATIO` of the base, which keeps scans fast.
+//!
+//! If that leaves more than `runs_max` runs, the newest two are merged whatever their sizes.
+//!
+//! Runs that another merge owns separate the rest into stretches; the rule is applied to each.
+
+use std::ops::Range;
+
+/// Fewer runs than this are left alone: merging each flush on arrival would rewrite the second
+/// newest run over and over.
+const RUNS_MIN: usize = 4;
+
+/// An older run joins a merge when it is at most this many times as large as the newer ones.
+const RATIO: u64 = 4;
+
+/// Chooses neighbouring runs to merge. `sizes` (newest first) are in bytes, `taken` tells which
+/// runs other merges own.
+pub(crate) fn choose(sizes: &[u64], taken: &[bool], runs_max: usize) -> Option<Range<usize>> {
+    if sizes.len() < RUNS_MIN.min(runs_max + 1) {
+        return None;
+    }
+    let mut stretches = free_stretches(taken).filter(|stretch| stretch.len() >= 2);
+    let crowded = sizes.len() > runs_max;
+    let forced = |stretch: Range<usize>| crowded.then_some(stretch.start..stretch.start + 2);
+    stretches.find_map(|stretch| due_in(sizes, stretch.clone()).or_else(|| forced(stretch)))
+}
+
+/// The newest runs of the stretch, up to the oldest that is not too large to join them.
+fn due_in(sizes: &[u64], stretch: Range<usize>) -> Option<Range<usize>> {
+    let mut newer = sizes[stretch.start];
+    let mut due = None;
+    for (older, &size) in sizes[stretch.clone()].iter().enumerate().skip(1) {
+        if size <= newer.saturating_mul(RATIO) {
+            due = Some(stretch.start..stretch.start + older + 1);
+        }
+        newer += size;
+    }
+    due
+}
+
+/// Maximal ranges of runs that nobody owns, newest first.
+fn free_stretches(taken: &[bool]) -> impl Iterator<Item = Range<usize>> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let start = next + taken[next..].iter().position(|&taken| !taken)?;
+        let length = taken[start..].iter().position(|&taken| taken);
+        next = length.map_or(taken.len(), |length| start + length);
+        Some(start..next)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose_free(sizes: &[u64]) -> Option<Range<usize>> {
+        choose(sizes, &vec![false; sizes.len()], 6)
+    }
+
+    #[test]
+    fn few_runs_are_left_alone() {
+        assert_eq!(choose_free(&[]), None);
+        assert_eq!(choose_free(&[10, 10, 10]), None);
+    }
+
+    #[test]
+    fn runs_of_one_size_are_merged_but_not_with_a_large_base() {
+        assert_eq!(choose_free(&[10, 10, 10, 1000]), Some(0..3));
+        assert_eq!(choose_free(&[10, 10, 300, 1000]), Some(0..4));
+    }
+
+    #[test]
+    fn a_crowded_tree_merges_its_newest_runs() {
+        let sizes = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
+        assert_eq!(choose_free(&sizes), Some(0..2));
+        assert_eq!(choose_free(&sizes[1..]), None);
+    }
+
+    #[test]
+    fn taken_runs_are_not_touched() {
+        let taken = [false, false, true, false, false];
+        assert_eq!(choose(&[10, 10, 10, 10, 10], &taken, 6), Some(0..2));
+        let taken = [true, true, false, false, true];
+        assert_eq!(choose(&[10, 10, 10, 10, 10], &taken, 6), Some(2..4));
+        assert_eq!(
+            choose(&[10, 10, 10, 10], &[true, false, true, false], 6),
+            None
+        );
+    }
+}

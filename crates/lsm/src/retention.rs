@@ -1,0 +1,277 @@
+//! What a merge keeps: garbage collection as a filter.
+//!
+//! Positions are cut into stripes such that no snapshot, present or future, tells two versions
+//! of one key in the same stripe apart:
+//!
+//! * a position above `keep_above` (the visible position, or the oldest history hold) is a stripe of its own: snapshots at any of these positions may still be taken;
+//! * below, the pinned positions and `keep_above` are *boundaries*; a stripe reaches from one
+//!   boundary (exclusive) to the next (inclusive) and is named by its upper end.
+//!
+//! Of each key and stripe the newest version stays. If that is a patch, the older versions of
+//! the stripe are folded into it. Equal key and position (several writes of one transaction, or
+//! a transaction replayed) are one stripe always.
+//!
+//! Versions that a truncation at or below their stripe's boundary hides go as a whole.
+//!
+//! If the merge includes the tree's oldest run, then at or below the lowest boundary
+//!
+//! * a delete goes: everything older is in this merge and in its stripe, so it goes too;
+//! * positions become zero, unless a truncation is pending, which still tells them apart. They
+//!   must not in any other merge: an older run could hold a version with a position between
+//!   zero and the true one.
+//!
+//! A merge computes its retention once, at its start. Snapshots pinned later are at or above the
+//! visible position of that moment, which is a boundary or above `keep_above`.
+
+use std::sync::Arc;
+
+use types::VersionKind;
+
+use crate::block::{Block, Summary};
+use crate::error::StoreError;
+use crate::fold::Folded;
+use crate::merge::{Filter, Rows};
+use crate::selection::Selection;
+
+/// Which positions must stay apart, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Retention {
+    /// Pinned positions at or below `keep_above` and `keep_above` itself, ascending, distinct.
+    boundaries: Vec<u64>,
+    /// The tree's truncations, ascending.
+    truncations: Vec<u64>,
+    /// Whether the tree's oldest run takes part.
+    includes_oldest: bool,
+}
+
+impl Retention {
+    /// The retention of a merge that starts when `visible` is the visible position, `pins` are
+    /// the pinned snapshots and `oldest_hold` is the oldest history hold.
+    pub fn new(
+        visible: u64,
+        pins: impl IntoIterator<Item = u64>,
+        oldest_hold: Option<u64>,
+    ) -> Self {
+        let keep_above = oldest_hold.map_or(visible, |hold| hold.min(visible));
+        let mut boundaries: Vec<u64> = pins.into_iter().filter(|&pin| pin < keep_above).collect();
+        boundaries.push(keep_above);
+        boundaries.sort_unstable();
+        boundaries.dedup();
+        Self {
+            boundaries,
+            truncations: Vec::new(),
+            includes_oldest: false,
+        }
+    }
+
+    /// The same for a tree with these truncations (ascending) and a merge that includes the
+    /// tree's oldest run or does not.
+    pub fn for_merge(&self, truncations: &[u64], includes_oldest: bool) -> Self {
+        Self {
+            boundaries: self.boundaries.clone(),
+            truncations: truncations.to_vec(),
+            includes_oldest,
+        }
+    }
+
+    /// The lowest boundary: every snapshot, present or future, sees this position or a later one.
+    pub fn lowest(&self) -> u64 {
+        self.boundaries[0]
+    }
+
+    /// Positions up to this one become zero.
+    pub fn forget_positions(&self) -> u64 {
+        if self.includes_oldest && self.truncations.is_empty() {
+            self.lowest()
+        } else {
+            0
+        }
+    }
+
+    /// Whether no version of a block or segment with these traits changes in a merge, as long as
+    /// it meets no other version of its keys.
+    pub fn leaves_alone(&self, summary: &Summary) -> bool {
+        summary.all_puts && summary.unique_keys && !self.may_hide(summary.position_min)
+    }
+
+    /// The upper end of the position's stripe.
+    fn stripe(&self, position: u64) -> u64 {
+        let boundary = self
+            .boundaries
+            .partition_point(|&boundary| boundary < position);
+        self.boundaries.get(boundary).copied().unwrap_or(position)
+    }
+
+    /// Whether a truncation hides the version from every snapshot of its stripe.
+    fn is_hidden(&self, position: u64, stripe: u64) -> bool {
+        let after = self
+            .truncations
+            .partition_point(|&truncation| truncation <= position);
+        self.truncations
+            .get(after)
+            .is_some_and(|&truncation| truncation <= stripe)
+    }
+
+    /// Whether some truncation is above `position`.
+    fn may_hide(&self, position: u64) -> bool {
+        self.truncations
+            .last()
+            .is_some_and(|&truncation| truncation > position)
+    }
+
+    fn drops_delete(&self, stripe: u64) -> bool {
+        self.includes_oldest && stripe == self.lowest()
+    }
+}
+
+/// What the versions of the current key have led to.
+enum KeyState {
+    /// No version yet.
+    New,
+    /// The newest version of this stripe has been dealt with.
+    Settled { stripe: u64 },
+    /// The newest version of this stripe is a patch; older ones are folded into it.
+    Folding { stripe: u64, folded: Folded },
+}
+
+/// Keeps what a retention asks for.
+pub(crate) struct RetentionFilter {
+    retention: Retention,
+    state: KeyState,
+}
+
+impl RetentionFilter {
+    /// The filter of a merge.
+    pub fn new(retention: Retention) -> Self {
+        Self {
+            retention,
+            state: KeyState::New,
+        }
+    }
+
+    fn end_stripe(&mut self, out: &mut Selection) {
+        if let KeyState::Folding { folded, .. } = std::mem::replace(&mut self.state, KeyState::New)
+        {
+            out.push_folded(folded);
+        }
+    }
+
+    /// Looks at the current key's next older version.
+    fn visit_version(
+        &mut self,
+        rows: &Rows<'_>,
+        row: usize,
+        out: &mut Selection,
+    ) -> Result<(), StoreError> {
+        let versions = rows.block.versions();
+        let position = versions.positions.at(row);
+        let kind = versions.kinds.at(row);
+        let stripe = self.retention.stripe(position);
+        let hidden = self.retention.is_hidden(position, stripe);
+        match &mut self.state {
+            KeyState::Settled { stripe: settled } if *settled == stripe => return Ok(()),
+            KeyState::Folding {
+                stripe: folding, ..
+            } if *folding == stripe => {
+                return self.fold(rows.block, row, kind, hidden, out);
+            }
+            _ => self.end_stripe(out),
+        }
+        self.state = match kind {
+            _ if hidden => KeyState::Settled { stripe },
+            VersionKind::Patch => {
+                let folded = Folded::start(rows.block, row, out.columns())?;
+                KeyState::Folding { stripe, folded }
+            }
+            VersionKind::Delete if self.retention.drops_delete(stripe) => {
+                KeyState::Settled { stripe }
+            }
+            VersionKind::Put | VersionKind::Delete => {
+                out.push(rows.source, row..row + 1);
+                KeyState::Settled { stripe }
+            }
+        };
+        Ok(())
+    }
+
+    /// Folds an older version of the same stripe into the current patch.
+    fn fold(
+        &mut self,
+        block: &Arc<Block>,
+        row: usize,
+        kind: VersionKind,
+        hidden: bool,
+        out: &mut Selection,
+    ) -> Result<(), StoreError> {
+        let KeyState::Folding { stripe, folded } = &mut self.state else {
+            return Ok(());
+        };
+        let stripe = *stripe;
+        match kind {
+            _ if hidden => folded.end(),
+            VersionKind::Put => folded.add_put(block, row, out.columns())?,
+            VersionKind::Delete => folded.end(),
+            VersionKind::Patch => return folded.add_patch(block, row, out.columns()),
+        }
+        self.end_stripe(out);
+        self.state = KeyState::Settled { stripe };
+        Ok(())
+    }
+
+    fn begin_key(&mut self, out: &mut Selection) {
+        self.end_stripe(out);
+        self.state = KeyState::New;
+    }
+
+    /// Rows with one put each that all stay, but for the first if it has a newer version.
+    fn visit_kept(&mut self, rows: &Rows<'_>, out: &mut Selection) -> Result<(), StoreError> {
+        let mut range = rows.range.clone();
+        if rows.continues {
+            self.visit_version(rows, range.start, out)?;
+            range.start += 1;
+        }
+        if !range.is_empty() {
+            self.begin_key(out);
+            let position = rows.block.versions().positions.at(range.end - 1);
+            out.push(rows.source, range);
+            self.state = KeyState::Settled {
+                stripe: self.retention.stripe(position),
+            };
+        }
+        Ok(())
+    }
+}
+
+impl Filter for RetentionFilter {
+    /// Never: a merge writes keys and so has to decode them anyway.
+    fn keeps_whole(&self, _: &Summary) -> bool {
+        false
+    }
+
+    fn visit(
+        &mut self,
+        rows: &Rows<'_>,
+        same_key: impl Fn(usize) -> bool,
+        out: &mut Selection,
+    ) -> Result<(), StoreError> {
+        if self.retention.leaves_alone(&rows.block.summary()) {
+            return self.visit_kept(rows, out);
+        }
+        for row in rows.range.clone() {
+            let same = if row == rows.range.start {
+                rows.continues
+            } else {
+                same_key(row)
+            };
+            if !same {
+                self.begin_key(out);
+            }
+            self.visit_version(rows, row, out)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Selection) {
+        self.end_stripe(out);
+    }
+}

@@ -1,0 +1,195 @@
+//! Writes the output of a flush or merge as segments of one run.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::Array;
+use env::Env;
+use types::key::SortKey;
+use types::{SortKeys, VersionRows};
+
+use crate::error::StoreError;
+use crate::layout::Layout;
+use crate::options::StoreOptions;
+use crate::page_cache::PageCache;
+use crate::segment::{Segment, SegmentId, SegmentWriter};
+
+/// What it takes to write and open segments of any tree.
+pub(crate) struct SegmentFactory {
+    /// Files.
+    pub env: Env,
+    /// Where segments are.
+    pub directory: PathBuf,
+    /// Sizes.
+    pub options: StoreOptions,
+    /// The next segment's number.
+    pub next_segment: AtomicU64,
+    /// Told of segments that go.
+    pub cache: Arc<PageCache>,
+}
+
+/// Synced segments that no manifest edit names yet. Dropped before [`Self::commit`], their files
+/// go.
+pub(crate) struct Uncommitted {
+    segments: Vec<Arc<Segment>>,
+    cache: Arc<PageCache>,
+}
+
+impl Uncommitted {
+    /// The segments, keys ascending.
+    pub fn segments(&self) -> &[Arc<Segment>] {
+        &self.segments
+    }
+
+    /// The manifest names the segments, or may do so: they stay.
+    pub fn commit(mut self) -> Vec<Arc<Segment>> {
+        std::mem::take(&mut self.segments)
+    }
+}
+
+impl Drop for Uncommitted {
+    fn drop(&mut self) {
+        for segment in &self.segments {
+            segment.retire(&self.cache);
+        }
+    }
+}
+
+/// Writes sorted versions as segments of about [`StoreOptions::segment_bytes`].
+pub(crate) struct RunWriter<'a> {
+    factory: &'a SegmentFactory,
+    layout: &'a Layout,
+    current: Option<SegmentWriter>,
+    last_key: Option<SortKey>,
+    /// A segment must end before each of these keys (ascending): a segment that moves without
+    /// being rewritten starts there.
+    barriers: VecDeque<SortKey>,
+    written: Uncommitted,
+}
+
+impl<'a> RunWriter<'a> {
+    /// Writes nothing yet.
+    pub fn new(
+        factory: &'a SegmentFactory,
+        layout: &'a Layout,
+        barriers: VecDeque<SortKey>,
+    ) -> Self {
+        let written = Uncommitted {
+            segments: Vec::new(),
+            cache: Arc::clone(&factory.cache),
+        };
+        Self {
+            factory,
+            layout,
+            current: None,
+            last_key: None,
+            barriers,
+            written,
+        }
+    }
+
+    /// Adds versions that follow all added so far.
+    pub fn append(&mut self, rows: &VersionRows, keys: &SortKeys) -> Result<(), StoreError> {
+        let mut start = 0;
+        while let Some(barrier) = self.barriers.front() {
+            let end = keys.lower_bound(start..keys.len(), barrier);
+            if end == keys.len() {
+                break;
+            }
+            self.barriers.pop_front();
+            self.append_range(rows, keys, start..end)?;
+            self.finish_segment()?;
+            start = end;
+        }
+        self.append_range(rows, keys, start..keys.len())
+    }
+
+    fn append_range(
+        &mut self,
+        rows: &VersionRows,
+        keys: &SortKeys,
+        range: Range<usize>,
+    ) -> Result<(), StoreError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let continues_key = self
+            .last_key
+            .as_ref()
+            .is_some_and(|last| keys.compare_key(range.start, last).is_eq());
+        if self.is_full() && !continues_key {
+            self.finish_segment()?;
+        }
+        let last_key = keys.key(range.end - 1);
+        let writer = self.writer()?;
+        if range.len() == rows.len() {
+            writer.append(rows, keys)?;
+        } else {
+            let mut some_keys = keys.empty_like();
+            some_keys.append(keys, range.clone());
+            writer.append(&slice(rows, range), &some_keys)?;
+        }
+        self.last_key = Some(last_key);
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        let bytes = self
+            .current
+            .as_ref()
+            .map_or(0, SegmentWriter::bytes_written);
+        bytes >= self.factory.options.segment_bytes
+    }
+
+    fn writer(&mut self) -> Result<&mut SegmentWriter, StoreError> {
+        if self.current.is_none() {
+            let id = SegmentId(self.factory.next_segment.fetch_add(1, Ordering::Relaxed));
+            self.current = Some(SegmentWriter::create(
+                &self.factory.env,
+                &self.factory.directory,
+                id,
+                self.layout.table,
+                &self.layout.schema,
+                self.factory.options.page_bytes,
+            )?);
+        }
+        Ok(self.current.as_mut().expect("created just now"))
+    }
+
+    fn finish_segment(&mut self) -> Result<(), StoreError> {
+        if let Some(writer) = self.current.take() {
+            let info = writer.finish()?;
+            let factory = self.factory;
+            let opened =
+                Segment::open(&factory.env, &factory.directory, &info, &self.layout.schema);
+            self.written.segments.push(Arc::new(opened?));
+        }
+        Ok(())
+    }
+
+    /// Ends the last segment. All segments are synced.
+    pub fn finish(mut self) -> Result<Uncommitted, StoreError> {
+        self.finish_segment()?;
+        Ok(self.written)
+    }
+}
+
+fn slice(rows: &VersionRows, range: Range<usize>) -> VersionRows {
+    let (start, length) = (range.start, range.len());
+    VersionRows {
+        columns: rows
+            .columns
+            .iter()
+            .map(|column| column.slice(start, length))
+            .collect(),
+        positions: rows.positions[range.clone()].to_vec(),
+        kinds: rows.kinds[range].to_vec(),
+        unchanged: rows
+            .unchanged
+            .as_ref()
+            .map(|bits| bits.slice(start, length)),
+    }
+}

@@ -1,0 +1,168 @@
+//! Scans: what one snapshot sees of one tree, as batches.
+//!
+//! A scan holds the tree version that it found, so flushes and merges go on underneath. It
+//! merges all runs through a [`SnapshotFilter`] and copies the projected columns of the rows
+//! that are left; columns that nobody asked for are never decoded, and keys only where runs
+//! overlap.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+use types::key::SortKey;
+
+use crate::cursor::{Cursor, PageSource};
+use crate::error::StoreError;
+use crate::key_range::KeyRange;
+use crate::memory_run::MemoryRun;
+use crate::merge::Merger;
+use crate::page_cache::PageCache;
+use crate::run::DiskRun;
+use crate::selection::Selection;
+use crate::tree::Tree;
+use crate::version::Version;
+use crate::visibility::SnapshotFilter;
+
+/// What to read of a table.
+#[derive(Clone, Debug)]
+pub struct ScanRequest {
+    /// Stored columns to return, in this order (may be empty: batches then carry row counts
+    /// only).
+    pub projection: Vec<usize>,
+    /// Only keys in this range.
+    pub range: KeyRange,
+    /// Rows a batch has at most; at least one.
+    pub batch_rows: usize,
+}
+
+/// Iterator of batches, key ascending. Ends after the first error.
+pub struct Scan {
+    merger: Merger,
+    filter: SnapshotFilter,
+    kept: Selection,
+    schema: SchemaRef,
+    batch_rows: usize,
+    exhausted: bool,
+}
+
+impl Scan {
+    pub(crate) fn new(
+        tree: &Tree,
+        position: u64,
+        request: ScanRequest,
+        cache: &Arc<PageCache>,
+    ) -> Self {
+        let version = tree.version();
+        let mut merger = Merger::new();
+        for run in version.memory_runs() {
+            run.window(&request.range)
+                .into_iter()
+                .for_each(|window| merger.add_window(window));
+        }
+        for run in &version.runs {
+            let source = PageSource::Cache(Arc::clone(cache));
+            merger.add_cursor(Cursor::new(
+                &tree.layout,
+                &run.segments,
+                request.range.clone(),
+                source,
+            ));
+        }
+        let fields = tree.layout.schema.arrow_schema().fields;
+        let projected: Vec<_> = request
+            .projection
+            .iter()
+            .map(|&c| Arc::clone(&fields[c]))
+            .collect();
+        Self {
+            merger,
+            filter: SnapshotFilter::new(position, &version.truncations),
+            kept: Selection::new(request.projection),
+            schema: Arc::new(Schema::new(projected)),
+            batch_rows: request.batch_rows.max(1),
+            exhausted: false,
+        }
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, StoreError> {
+        while !self.exhausted && !self.kept.is_ready(self.batch_rows) {
+            self.exhausted = !self.merger.advance(&mut self.filter, &mut self.kept)?;
+        }
+        if self.kept.rows() == 0 {
+            return Ok(None);
+        }
+        let copied = self.kept.take(self.batch_rows, |batch| {
+            Ok((batch.columns()?, batch.rows()))
+        });
+        let (columns, rows) = copied?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(self.schema(), columns, &options);
+        Ok(Some(batch.expect(
+            "the columns of a tree have the types of its schema",
+        )))
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<RecordBatch, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_batch();
+        if next.is_err() {
+            self.exhausted = true;
+            self.kept = Selection::new(Vec::new());
+        }
+        next.transpose()
+    }
+}
+
+/// Cuts all keys into up to `parts` ranges of about equal work: the keys of the largest run.
+pub(crate) fn split(version: &Version, parts: usize) -> Vec<KeyRange> {
+    let on_disk = version.runs.iter().max_by_key(|run| run.versions());
+    let in_memory = version.memory_runs().max_by_key(|run| run.rows());
+    let cuts = match (on_disk, in_memory) {
+        (Some(run), Some(memory)) if run.versions() < memory.rows() as u64 => {
+            memory_cuts(memory, parts)
+        }
+        (Some(run), _) => disk_cuts(run, parts),
+        (None, Some(memory)) => memory_cuts(memory, parts),
+        (None, None) => Vec::new(),
+    };
+    ranges_between(cuts)
+}
+
+fn memory_cuts(run: &MemoryRun, parts: usize) -> Vec<SortKey> {
+    let keys = &run.block().versions().keys;
+    (1..parts)
+        .map(|part| keys.key(part * run.rows() / parts))
+        .collect()
+}
+
+fn disk_cuts(run: &DiskRun, parts: usize) -> Vec<SortKey> {
+    let pages = || run.segments.iter().flat_map(|segment| segment.pages());
+    let count = pages().count();
+    let mut cuts = Vec::new();
+    for (index, page) in pages().enumerate() {
+        let is_cut = |part| index == part * count / parts;
+        if (1..parts).any(is_cut) {
+            cuts.push(page.first_key.clone());
+        }
+    }
+    cuts
+}
+
+/// The ranges between ascending cuts. Equal neighbours count once.
+fn ranges_between(mut cuts: Vec<SortKey>) -> Vec<KeyRange> {
+    cuts.dedup();
+    let starts = std::iter::once(None).chain(cuts.iter().cloned().map(Some));
+    let ends = cuts.iter().cloned().map(Some).chain(std::iter::once(None));
+    starts
+        .zip(ends)
+        .map(|(start, end)| KeyRange { start, end })
+        .collect()
+}

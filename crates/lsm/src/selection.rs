@@ -1,0 +1,207 @@
+//! The rows that a merge has decided to keep, not copied yet.
+//!
+//! Merge and filter only name rows: spans of source blocks, in output order, and folded patches
+//! in between. Consumers take them in batches, column by column. That keeps the decisions free
+//! of column types and copies each kept cell once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::batch::{Batch, FOLDED, GatherError};
+use crate::block::Block;
+use crate::error::StoreError;
+use crate::fold::Folded;
+use crate::gather::Span;
+
+/// Index of a source block within a selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SourceId(u32);
+
+/// A span at least this share of a batch is handed out alone, as a slice that copies nothing.
+const WHOLE_SPAN_SHARE: usize = 4;
+
+/// Kept rows in output order.
+pub(crate) struct Selection {
+    columns: Vec<usize>,
+    sources: Vec<Arc<Block>>,
+    folded: Vec<Folded>,
+    spans: Vec<Span>,
+    /// Spans before this one have been taken.
+    taken: usize,
+    rows: usize,
+}
+
+impl Selection {
+    /// An empty selection of rows of which `columns` are wanted.
+    pub fn new(columns: Vec<usize>) -> Self {
+        Self {
+            columns,
+            sources: Vec::new(),
+            folded: Vec::new(),
+            spans: Vec::new(),
+            taken: 0,
+            rows: 0,
+        }
+    }
+
+    /// The wanted columns.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    /// Kept rows that have not been taken.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Makes a block known as a source.
+    pub fn source(&mut self, block: &Arc<Block>) -> SourceId {
+        let known = self
+            .sources
+            .iter()
+            .rposition(|source| Arc::ptr_eq(source, block));
+        let index = known.unwrap_or_else(|| {
+            self.sources.push(Arc::clone(block));
+            self.sources.len() - 1
+        });
+        SourceId(u32::try_from(index).expect("a selection has few sources"))
+    }
+
+    /// Keeps rows of a source, after all kept so far.
+    #[inline]
+    pub fn push(&mut self, source: SourceId, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
+        self.push_span(Span {
+            source: source.0,
+            start: rows.start as u32,
+            rows: rows.len() as u32,
+        });
+    }
+
+    /// Keeps a folded patch, after all kept so far.
+    pub fn push_folded(&mut self, folded: Folded) {
+        let start = self.folded.len() as u32;
+        self.folded.push(folded);
+        self.push_span(Span {
+            source: FOLDED,
+            start,
+            rows: 1,
+        });
+    }
+
+    #[inline]
+    fn push_span(&mut self, span: Span) {
+        self.rows += span.rows as usize;
+        if self.taken < self.spans.len()
+            && let Some(last) = self.spans.last_mut()
+            && last.source == span.source
+            && last.start + last.rows == span.start
+        {
+            last.rows += span.rows;
+        } else {
+            self.spans.push(span);
+        }
+    }
+
+    /// Whether a batch of `rows_max` rows can be taken that more input would not improve.
+    pub fn is_ready(&self, rows_max: usize) -> bool {
+        let first = self
+            .spans
+            .get(self.taken)
+            .map_or(0, |span| span.rows as usize);
+        self.rows >= rows_max || first * WHOLE_SPAN_SHARE >= rows_max
+    }
+
+    /// Copies the next at most `rows_max` rows, of which there must be one, with `copy`, and
+    /// forgets them. Where their text or bytes exceed what one array can hold, fewer are taken.
+    pub fn take<T>(
+        &mut self,
+        rows_max: usize,
+        copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
+    ) -> Result<T, StoreError> {
+        let spans = self.next_spans(rows_max);
+        self.take_spans(spans, copy)
+    }
+
+    /// Like [`Self::take`], with all rows unless that is too many bytes.
+    pub fn take_all<T>(
+        &mut self,
+        copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
+    ) -> Result<T, StoreError> {
+        let spans = self.spans[self.taken..].to_vec();
+        self.take_spans(spans, copy)
+    }
+
+    /// Copies and forgets the rows of `spans`, which are the next ones, or fewer.
+    fn take_spans<T>(
+        &mut self,
+        mut spans: Vec<Span>,
+        copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
+    ) -> Result<T, StoreError> {
+        loop {
+            let batch = Batch::new(&self.sources, &self.folded, &self.columns, &spans);
+            let rows = batch.rows();
+            match copy(&batch) {
+                Ok(copied) => {
+                    self.consume(rows);
+                    return Ok(copied);
+                }
+                Err(GatherError::Store(error)) => return Err(error),
+                Err(GatherError::TooManyBytes) => {
+                    assert!(rows > 1, "one row of an array fits an array");
+                    spans = first_rows(&spans, rows / 2);
+                }
+            }
+        }
+    }
+
+    /// Spans of the next at most `rows_max` rows. A large span comes alone: it needs no copy.
+    fn next_spans(&self, rows_max: usize) -> Vec<Span> {
+        let is_large = |span: &Span| span.rows as usize * WHOLE_SPAN_SHARE >= rows_max;
+        let spans = &self.spans[self.taken..];
+        let small = spans.iter().take_while(|span| !is_large(span)).count();
+        first_rows(&spans[..small.max(1)], rows_max)
+    }
+
+    /// Forgets the next `rows` rows: they have been copied.
+    fn consume(&mut self, rows: usize) {
+        let mut left = rows;
+        self.rows -= rows;
+        while left > 0 {
+            let span = &mut self.spans[self.taken];
+            let step = left.min(span.rows as usize);
+            left -= step;
+            span.start += step as u32;
+            span.rows -= step as u32;
+            if span.rows == 0 {
+                self.taken += 1;
+            }
+        }
+        if self.rows == 0 {
+            self.spans.clear();
+            self.sources.clear();
+            self.folded.clear();
+            self.taken = 0;
+        }
+    }
+}
+
+/// The first at most `rows` rows of `spans`.
+fn first_rows(spans: &[Span], rows: usize) -> Vec<Span> {
+    let mut left = rows;
+    let mut first = Vec::new();
+    for &span in spans {
+        let step = left.min(span.rows as usize);
+        first.push(Span {
+            rows: step as u32,
+            ..span
+        });
+        left -= step;
+        if left == 0 {
+            break;
+        }
+    }
+    first
+}

@@ -1,0 +1,33 @@
+//! A condition that threads wait for: work to do, memory to use.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+/// Wakes waiting threads after something changed.
+#[derive(Default)]
+pub(crate) struct Signal {
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Signal {
+    /// Wakes all waiting threads. Called after the change that they wait for.
+    pub fn notify(&self) {
+        // Taking the lock orders the change before the check of a thread about to wait.
+        drop(self.lock.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits until `condition` holds or the time is over; whether it holds.
+    pub fn wait_until(&self, timeout: Duration, condition: impl Fn() -> bool) -> bool {
+        let deadline = Instant::now() + timeout;
+        let mut lock = self.lock.lock();
+        while !condition() {
+            if self.changed.wait_until(&mut lock, deadline).timed_out() {
+                return condition();
+            }
+        }
+        true
+    }
+}

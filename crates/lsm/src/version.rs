@@ -1,0 +1,131 @@
+//! Versions of a tree: which runs it consists of at one moment.
+//!
+//! A version is immutable. Whoever changes the tree makes a new version from the current one and
+//! swaps it in; readers go on with the one that they found. What a reader sees does not depend on
+//! which of two neighbouring versions it found, because a change never alters what a live
+//! snapshot can see: frozen runs stay until the disk run that replaces them takes their place in
+//! one swap.
+
+use std::sync::Arc;
+
+use crate::memory_run::MemoryRun;
+use crate::run::DiskRun;
+
+/// The runs of a tree, newest first in every list and from list to list.
+#[derive(Clone, Default)]
+pub(crate) struct Version {
+    /// Memory runs that take part in C0's merging.
+    pub open: Vec<Arc<MemoryRun>>,
+    /// Memory runs that a flush is writing, or has to write again after it failed.
+    pub frozen: Vec<Arc<MemoryRun>>,
+    /// Runs on disk.
+    pub runs: Vec<Arc<DiskRun>>,
+    /// Positions of truncations that some run may still need, ascending.
+    pub truncations: Vec<u64>,
+}
+
+/// Bytes of memory that some runs hold.
+pub(crate) fn memory_bytes(runs: &[Arc<MemoryRun>]) -> usize {
+    runs.iter().map(|run| run.bytes()).sum()
+}
+
+fn is_same<T>(a: &[Arc<T>], b: &[Arc<T>]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b))
+}
+
+impl Version {
+    /// All memory runs, newest first.
+    pub fn memory_runs(&self) -> impl Iterator<Item = &Arc<MemoryRun>> {
+        self.open.iter().chain(&self.frozen)
+    }
+
+    /// Adds the newest memory run.
+    pub fn ingested(&self, run: Arc<MemoryRun>) -> Self {
+        let mut next = self.clone();
+        next.open.insert(0, run);
+        next
+    }
+
+    /// Replaces the newest open runs by what they were merged into; `None` when a flush has
+    /// taken them in the meantime.
+    pub fn compacted(
+        &self,
+        inputs: &[Arc<MemoryRun>],
+        output: Option<Arc<MemoryRun>>,
+    ) -> Option<Self> {
+        let current = self.open.get(..inputs.len())?;
+        if !is_same(current, inputs) {
+            return None;
+        }
+        let mut next = self.clone();
+        next.open.splice(..inputs.len(), output);
+        Some(next)
+    }
+
+    /// Hands all open runs over to a flush.
+    pub fn froze(&self) -> Self {
+        let mut next = self.clone();
+        next.frozen = self.memory_runs().cloned().collect();
+        next.open.clear();
+        next
+    }
+
+    /// Puts the disk run that a flush wrote (`None` when nothing was worth writing) in the place
+    /// of the frozen runs.
+    pub fn flushed(&self, run: Option<Arc<DiskRun>>) -> Self {
+        let mut next = self.clone();
+        next.frozen.clear();
+        next.runs.splice(0..0, run);
+        next
+    }
+
+    /// Replaces neighbouring disk runs by what they were merged into, if anything.
+    ///
+    /// # Panics
+    /// When `inputs` are not neighbours in this version: merges own their inputs.
+    pub fn merged(&self, inputs: &[Arc<DiskRun>], output: Option<Arc<DiskRun>>) -> Self {
+        let first = self
+            .runs
+            .iter()
+            .position(|run| Arc::ptr_eq(run, &inputs[0]));
+        let first = first.expect("the inputs of a merge stay until it replaces them");
+        let place = first..first + inputs.len();
+        assert!(
+            is_same(&self.runs[place.clone()], inputs),
+            "the inputs of a merge are neighbours"
+        );
+        let mut next = self.clone();
+        next.runs.splice(place, output);
+        next
+    }
+
+    /// Adds a truncation.
+    pub fn truncated(&self, position: u64) -> Self {
+        let mut next = self.clone();
+        if let Err(place) = next.truncations.binary_search(&position) {
+            next.truncations.insert(place, position);
+        }
+        next
+    }
+
+    /// The last truncation that hides nothing, because no run holds versions below it.
+    pub fn last_idle_truncation(&self) -> Option<u64> {
+        let in_memory = self
+            .memory_runs()
+            .map(|run| run.block().summary().position_min);
+        let on_disk = self.runs.iter().filter_map(|run| run.position_min());
+        let oldest = in_memory.chain(on_disk).min().unwrap_or(u64::MAX);
+        self.truncations
+            .iter()
+            .copied()
+            .rfind(|&truncation| truncation <= oldest)
+    }
+
+    /// Forgets truncations up to `position`.
+    pub fn without_truncations(&self, position: Option<u64>) -> Self {
+        let mut next = self.clone();
+        next.truncations
+            .retain(|&truncation| position.is_none_or(|position| truncation > position));
+        next
+    }
+}
