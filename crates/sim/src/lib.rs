@@ -1,1 +1,24 @@
-//! Placeholder while the workspace is laid out.
+//! Simulation: the shipped engines on a simulated disk, held against a model.
+//!
+//! * [`disk`]: a disk that loses, keeps and tears what was not synced.
+//! * [`clock`]: a clock that stands still until it is moved.
+//!
+//! Nothing in the product uses this crate.
+
+pub mod clock;
+pub mod disk;
+
+use std::sync::Arc;
+
+use env::Env;
+
+pub use clock::SimulatedClock;
+pub use disk::{Crash, Fault, Faults, SimulatedDisk};
+
+/// An environment whose disk is simulated and whose clock stands still.
+pub fn environment(disk: &SimulatedDisk) -> Env {
+    Env {
+        disk: Arc::new(disk.clone()),
+        clock: Arc::new(SimulatedClock::new()),
+    }
+}

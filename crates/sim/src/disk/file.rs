@@ -1,0 +1,120 @@
+//! One file: what is there, what is durable, and what a crash makes of the difference.
+
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use super::Crash;
+
+/// Disks write whole sectors: a sector is there or not.
+const SECTOR_BYTES: usize = 512;
+
+/// A file's bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SimulatedFile {
+    /// What readers see.
+    bytes: Vec<u8>,
+    /// What the last sync made durable.
+    durable: Vec<u8>,
+    /// Below this length nothing was written or cut since the last sync.
+    unchanged: usize,
+    /// Bytes that a failed sync has dropped: readable, taken for written, but not on the disk.
+    dropped: Vec<std::ops::Range<usize>>,
+}
+
+impl SimulatedFile {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(super) fn set_len(&mut self, length: usize) {
+        self.unchanged = self.unchanged.min(length);
+        self.bytes.resize(length, 0);
+        self.dropped.retain_mut(|range| {
+            range.end = range.end.min(length);
+            range.start < range.end
+        });
+    }
+
+    pub(super) fn sync(&mut self) {
+        self.durable = self.on_disk();
+        self.unchanged = self.bytes.len();
+    }
+
+    /// The operating system forgets that the bytes have to be written.
+    pub(super) fn fail_sync(&mut self) {
+        self.dropped.push(self.unchanged..self.bytes.len());
+        self.unchanged = self.bytes.len();
+    }
+
+    pub(super) fn flip(&mut self, offset: usize, bit: u32) {
+        self.bytes[offset] ^= 1 << (bit % 8);
+        if let Some(byte) = self.durable.get_mut(offset) {
+            *byte = self.bytes[offset];
+        }
+    }
+
+    /// What the disk would have if everything were written that the operating system knows to be
+    /// unwritten.
+    fn on_disk(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        for range in &self.dropped {
+            let place = &mut bytes[range.clone()];
+            place.fill(0);
+            let old = self.durable.get(range.start..).unwrap_or_default();
+            let old = &old[..old.len().min(place.len())];
+            place[..old.len()].copy_from_slice(old);
+        }
+        bytes
+    }
+
+    /// The file as it is found after a crash.
+    pub(super) fn after(&self, crash: Crash, random: &mut StdRng) -> Self {
+        match crash {
+            Crash::Kill => self.clone(),
+            Crash::PowerCut { keep } => {
+                let bytes = self.after_power_cut(keep, random);
+                let unchanged = bytes.len();
+                Self {
+                    durable: bytes.clone(),
+                    bytes,
+                    unchanged,
+                    dropped: Vec::new(),
+                }
+            }
+        }
+    }
+
+    fn after_power_cut(&self, keep: f64, random: &mut StdRng) -> Vec<u8> {
+        let written = self.on_disk();
+        let length = if random.random_bool(keep) {
+            written.len()
+        } else {
+            self.durable.len()
+        };
+        let mut bytes = vec![0; length];
+        for start in (0..length).step_by(SECTOR_BYTES) {
+            let sector = start..(start + SECTOR_BYTES).min(length);
+            let source = if random.random_bool(keep) {
+                &written
+            } else {
+                &self.durable
+            };
+            let source = source.get(start..).unwrap_or_default();
+            let kept = source.len().min(sector.len());
+            bytes[sector.start..sector.start + kept].copy_from_slice(&source[..kept]);
+        }
+        // An append that was under way may have reached any length.
+        if length > self.durable.len() && random.random_bool(1.0 - keep) {
+            bytes.truncate(random.random_range(self.durable.len()..=length));
+        }
+        bytes
+    }
+}

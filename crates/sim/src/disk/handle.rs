@@ -1,0 +1,126 @@
+//! Open files and held directories of a simulated disk.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use env::{DirectoryLock, ReadableFile, WritableFile};
+use rand::Rng;
+
+use super::{FileId, SimulatedDisk, Verdict};
+
+/// A file being written.
+pub(super) struct Writer {
+    disk: SimulatedDisk,
+    path: PathBuf,
+    file: FileId,
+}
+
+impl Writer {
+    pub(super) fn new(disk: SimulatedDisk, path: &Path, file: FileId) -> Self {
+        Self {
+            disk,
+            path: path.to_owned(),
+            file,
+        }
+    }
+}
+
+impl WritableFile for Writer {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut world = self.disk.world();
+        let was_dead = world.crashed;
+        match world.change("append", &self.path, bytes.len() as u64) {
+            Verdict::Proceed => {
+                world.file(self.file).append(bytes);
+                Ok(())
+            }
+            Verdict::Fail(error) => {
+                if !was_dead {
+                    let part = world.random.random_range(0..=bytes.len());
+                    world.file(self.file).append(&bytes[..part]);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut world = self.disk.world();
+        match world.change("sync", &self.path, 0) {
+            Verdict::Proceed => {
+                world.file(self.file).sync();
+                Ok(())
+            }
+            Verdict::Fail(error) => {
+                // A sync that a crash cut short may yet write: its bytes stay unsynced.
+                if !world.crashed {
+                    world.file(self.file).fail_sync();
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A file being read.
+pub(super) struct Reader {
+    disk: SimulatedDisk,
+    path: PathBuf,
+    file: FileId,
+}
+
+impl Reader {
+    pub(super) fn new(disk: SimulatedDisk, path: &Path, file: FileId) -> Self {
+        Self {
+            disk,
+            path: path.to_owned(),
+            file,
+        }
+    }
+}
+
+impl ReadableFile for Reader {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut world = self.disk.world();
+        world.read(&self.path)?;
+        let bytes = world.file(self.file).bytes();
+        let found = bytes
+            .get(offset as usize..)
+            .and_then(|rest| rest.get(..buffer.len()));
+        let found = found.ok_or_else(|| io::Error::from(ErrorKind::UnexpectedEof))?;
+        buffer.copy_from_slice(found);
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        let mut world = self.disk.world();
+        world.read(&self.path)?;
+        Ok(world.file(self.file).len() as u64)
+    }
+}
+
+/// A directory held by the simulated process.
+pub(super) struct HeldDirectory {
+    disk: SimulatedDisk,
+    directory: PathBuf,
+}
+
+impl HeldDirectory {
+    pub(super) fn new(disk: SimulatedDisk, directory: &Path) -> Self {
+        Self {
+            disk,
+            directory: directory.to_owned(),
+        }
+    }
+}
+
+impl DirectoryLock for HeldDirectory {}
+
+impl Drop for HeldDirectory {
+    fn drop(&mut self) {
+        self.disk
+            .world()
+            .locked
+            .retain(|locked| *locked != self.directory);
+    }
+}
