@@ -2,11 +2,17 @@
 //!
 //! * [`disk`]: a disk that loses, keeps and tears what was not synced.
 //! * [`clock`]: a clock that stands still until it is moved.
+//! * [`model`], [`source`], [`tables`]: what the trees must show, and a made-up source.
+//! * [`replica`]: the store, fed from the source and checked against the model.
 //!
 //! Nothing in the product uses this crate.
 
 pub mod clock;
 pub mod disk;
+pub mod model;
+pub mod replica;
+pub mod source;
+pub mod tables;
 
 use std::sync::Arc;
 
@@ -14,11 +20,9 @@ use env::Env;
 
 pub use clock::SimulatedClock;
 pub use disk::{Crash, Fault, Faults, SimulatedDisk};
+pub use replica::{Replica, Step};
 
 /// An environment whose disk is simulated and whose clock stands still.
 pub fn environment(disk: &SimulatedDisk) -> Env {
-    Env {
-        disk: Arc::new(disk.clone()),
-        clock: Arc::new(SimulatedClock::new()),
-    }
+    Env { disk: Arc::new(disk.clone()), clock: Arc::new(SimulatedClock::new()) }
 }

@@ -1,0 +1,7 @@
+//! The trees under simulation. Every failure prints the seed that repeats it:
+//!
+//! * `HEDGEROW_SIM_SEED=n` runs that seed alone;
+//! * `HEDGEROW_SIM_RUNS=n` runs n times as many seeds.
+
+mod model;
+mod runs;

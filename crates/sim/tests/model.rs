@@ -1,0 +1,42 @@
+//! Without faults: whatever the order of steps, snapshots show what the model says.
+
+use sim::{Replica, Step};
+
+use crate::runs::for_seeds;
+
+const STEPS: usize = 400;
+
+pub fn started(seed: u64) -> Replica {
+    let mut replica = Replica::new(seed);
+    replica.start().expect("a new store opens");
+    for _ in 0..3 {
+        replica.step(Step::CreateTable).expect("tables can be made");
+    }
+    replica
+}
+
+fn run(seed: u64, steps: usize) -> u64 {
+    let mut replica = started(seed);
+    for number in 0..steps {
+        let step = replica.random_step();
+        if let Err(error) = replica.step(step) {
+            panic!("step {number}, {step:?}: {error}; {replica:?}");
+        }
+    }
+    replica.check_everything().expect("nothing fails");
+    replica.disk().digest()
+}
+
+#[test]
+fn snapshots_show_the_sources_states() {
+    for_seeds("model", 60, |seed| {
+        run(seed, STEPS);
+    });
+}
+
+#[test]
+fn equal_seeds_do_equal_things() {
+    for_seeds("determinism", 3, |seed| {
+        assert_eq!(run(seed, 150), run(seed, 150), "the disk saw something else");
+    });
+}
