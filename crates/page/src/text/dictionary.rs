@@ -7,6 +7,8 @@
 //! Codes are words like any others: few bits each, runs where the rows are sorted by the
 //! column, and exceptions where rare cells appear late. A NULL cell has the code before it.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 
 use crate::bit_packing::{bits, packed_bytes};
@@ -17,10 +19,58 @@ use crate::limits::decoded_text_bytes_max;
 use crate::words::{self, Sink, Words};
 
 use super::cells::{SPARE_BYTES, TextCells, TextWriter};
-use super::{TextDecoder, TextRows, check_decoded_bytes, ends, lengths};
+use super::lengths::Lengths;
+use super::{TextDecoder, TextRows, check_decoded_bytes, ends};
 
 /// Rows to look at before the share of distinct cells counts.
 const ROWS_BEFORE_GIVING_UP: usize = 128;
+
+/// Cells of up to this length are looked up as one integer.
+const SHORT_BYTES_MAX: usize = 15;
+
+/// The code of each distinct cell. Most cells worth a dictionary are short: as integers they
+/// are hashed and compared without branches on their length, which none could predict.
+#[derive(Default)]
+struct Codes<'a> {
+    short: HashMap<u128, u64>,
+    long: HashMap<&'a [u8], u64>,
+}
+
+impl<'a> Codes<'a> {
+    /// The code of a cell; `next` if it is new.
+    #[inline]
+    fn code(&mut self, rows: TextRows<'a>, row: usize, next: u64) -> u64 {
+        let cell = rows.range(row);
+        if cell.len() <= SHORT_BYTES_MAX {
+            *self
+                .short
+                .entry(short_cell(rows.bytes, cell))
+                .or_insert(next)
+        } else {
+            *self.long.entry(&rows.bytes[cell]).or_insert(next)
+        }
+    }
+}
+
+/// A short cell and its length as one integer.
+#[inline]
+fn short_cell(bytes: &[u8], cell: Range<usize>) -> u128 {
+    let window = bytes
+        .get(cell.start..)
+        .and_then(|rest| rest.first_chunk::<16>());
+    let padded = match window {
+        Some(window) => u128::from_le_bytes(*window) & ((1 << (8 * cell.len())) - 1),
+        None => short_cell_at_end(&bytes[cell.clone()]),
+    };
+    padded | (cell.len() as u128) << (8 * SHORT_BYTES_MAX)
+}
+
+#[cold]
+fn short_cell_at_end(cell: &[u8]) -> u128 {
+    let mut padded = [0; size_of::<u128>()];
+    padded[..cell.len()].copy_from_slice(cell);
+    u128::from_le_bytes(padded)
+}
 
 /// The dictionary of a page's cells.
 #[derive(Debug)]
@@ -34,44 +84,43 @@ impl<'a> Draft<'a> {
     /// Collects the distinct cells; `None` as soon as there are too many to be worth it, or if
     /// the cells would unfold to more than a reader accepts.
     pub(super) fn of(rows: TextRows<'a>) -> Option<Self> {
-        let mut numbers: HashMap<&[u8], u64> = HashMap::with_capacity(ROWS_BEFORE_GIVING_UP);
+        let mut known = Codes::default();
         let mut draft = Self {
             entries: Vec::new(),
-            codes: Vec::new(),
+            codes: Vec::with_capacity(rows.len()),
             entry_bytes: 0,
         };
-        draft.codes.reserve(rows.len());
-        let mut code = 0;
-        let mut decoded_bytes = 0;
+        let (mut code, mut decoded_bytes) = (0, 0);
         for row in 0..rows.len() {
             if !rows.is_null(row) {
-                let cell = rows.cell(row);
-                code = *numbers.entry(cell).or_insert_with(|| draft.add(cell));
+                code = known.code(rows, row, draft.entries.len() as u64);
+                if code == draft.entries.len() as u64 {
+                    draft.add(rows.cell(row));
+                    if row >= ROWS_BEFORE_GIVING_UP && draft.entries.len() * 4 > row * 3 {
+                        return None;
+                    }
+                }
             }
             draft.codes.push(code);
             decoded_bytes += draft
                 .entries
                 .get(code as usize)
                 .map_or(0, |entry| entry.len());
-            if row >= ROWS_BEFORE_GIVING_UP && draft.entries.len() * 4 > row * 3 {
-                return None;
-            }
         }
         let limit = decoded_text_bytes_max(draft.entry_bytes, rows.len());
         (decoded_bytes <= limit).then_some(draft)
     }
 
-    fn add(&mut self, cell: &'a [u8]) -> u64 {
+    fn add(&mut self, cell: &'a [u8]) {
         self.entries.push(cell);
         self.entry_bytes += cell.len();
-        self.entries.len() as u64 - 1
     }
 
     /// Bytes that the segment takes, or a few less.
     pub(super) fn bytes(&self) -> usize {
         let code_bits = bits(self.entries.len() as u64 - 1);
         self.entry_bytes
-            + lengths::packed_bytes(self.entries.iter().map(|entry| entry.len()))
+            + Lengths::of(self.entries.iter().map(|entry| entry.len())).packed_bytes()
             + packed_bytes(self.codes.len(), code_bits)
     }
 

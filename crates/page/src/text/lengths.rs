@@ -1,15 +1,39 @@
 //! What the lengths of cells cost, to compare codecs before one of them encodes.
 
-use crate::bit_packing::{self, bits};
+use crate::bit_packing::{bits, packed_bytes};
 
-/// Bytes of the ends of cells of these lengths: each costs the bits of what it is longer than
-/// the shortest. A bound, since ends may have exceptions.
-pub(super) fn packed_bytes(lengths: impl Iterator<Item = usize>) -> usize {
-    let (mut count, mut shortest, mut longest) = (0, usize::MAX, 0);
-    for length in lengths {
-        count += 1;
-        shortest = shortest.min(length);
-        longest = longest.max(length);
+/// The lengths of some cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lengths {
+    cells: usize,
+    shortest: usize,
+    longest: usize,
+    /// All lengths together.
+    pub(super) sum: usize,
+}
+
+impl Lengths {
+    pub(super) fn of(lengths: impl Iterator<Item = usize>) -> Self {
+        let none = Self {
+            cells: 0,
+            shortest: usize::MAX,
+            longest: 0,
+            sum: 0,
+        };
+        lengths.fold(none, |all, length| Self {
+            cells: all.cells + 1,
+            shortest: all.shortest.min(length),
+            longest: all.longest.max(length),
+            sum: all.sum + length,
+        })
     }
-    bit_packing::packed_bytes(count, bits(longest.saturating_sub(shortest) as u64))
+
+    /// Bytes of the ends of the cells: each costs the bits of what it is longer than the
+    /// shortest. Exceptions can make it less.
+    pub(super) fn packed_bytes(&self) -> usize {
+        packed_bytes(
+            self.cells,
+            bits(self.longest.saturating_sub(self.shortest) as u64),
+        )
+    }
 }

@@ -17,6 +17,8 @@ mod lengths;
 mod plain;
 mod symbols;
 
+use std::ops::Range;
+
 use arrow_buffer::NullBuffer;
 
 use crate::cursor::Cursor;
@@ -27,6 +29,7 @@ use crate::words::Sink;
 pub(crate) use cells::TextCells;
 use constant::Constant;
 use dictionary::Dictionary;
+use lengths::Lengths;
 use plain::Plain;
 use symbols::Symbols;
 
@@ -63,16 +66,35 @@ impl<'a> TextRows<'a> {
         self.offsets.len() - 1
     }
 
+    fn lengths(&self) -> Lengths {
+        match self.nulls {
+            Some(_) => Lengths::of(self.cells().map(<[u8]>::len)),
+            None => Lengths::of(
+                self.offsets
+                    .windows(2)
+                    .map(|pair| (pair[1] - pair[0]) as usize),
+            ),
+        }
+    }
+
+    #[inline]
     fn is_null(&self, row: usize) -> bool {
         self.nulls.is_some_and(|nulls| nulls.is_null(row))
     }
 
     /// A cell; empty where it is NULL.
+    #[inline]
     fn cell(&self, row: usize) -> &'a [u8] {
         if self.is_null(row) {
             return &[];
         }
-        &self.bytes[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+        &self.bytes[self.range(row)]
+    }
+
+    /// Where a cell that is not NULL lies in the bytes.
+    #[inline]
+    fn range(&self, row: usize) -> Range<usize> {
+        self.offsets[row] as usize..self.offsets[row + 1] as usize
     }
 
     fn cells(self) -> impl Iterator<Item = &'a [u8]> {
@@ -99,8 +121,8 @@ impl TextEncoder {
             constant::encode(rows, sink);
             return TextCodec::Constant;
         }
-        let text_bytes = rows.cells().map(<[u8]>::len).sum();
-        let mut bytes_max = text_bytes + lengths::packed_bytes(rows.cells().map(<[u8]>::len));
+        let lengths = rows.lengths();
+        let mut bytes_max = lengths.sum + lengths.packed_bytes();
         let dictionary =
             dictionary::Draft::of(rows).filter(|dictionary| dictionary.bytes() < bytes_max);
         if let Some(dictionary) = &dictionary {
@@ -108,7 +130,7 @@ impl TextEncoder {
         }
         // Decoding symbols takes longer, so they have to earn it.
         let symbols_max = bytes_max * SYMBOLS_PERCENT_MAX / 100;
-        if let Some(symbols) = self.symbols.draft(rows, text_bytes, symbols_max) {
+        if let Some(symbols) = self.symbols.draft(rows, lengths.sum, symbols_max) {
             symbols.encode(sink);
             return TextCodec::Symbols;
         }

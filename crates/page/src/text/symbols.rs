@@ -21,7 +21,8 @@ use crate::error::PageError;
 use crate::words::{self, Sink};
 
 use super::cells::{TextCells, TextWriter};
-use super::{TextDecoder, TextRows, ends, lengths};
+use super::lengths::Lengths;
+use super::{TextDecoder, TextRows, ends};
 
 /// The code that says: the next byte is not a code.
 const ESCAPE: u8 = 255;
@@ -29,16 +30,18 @@ const ESCAPE: u8 = 255;
 const SYMBOL_BYTES_MAX: usize = 8;
 
 /// Text that is too short in all to pay for a table of symbols.
-const PAGE_TEXT_BYTES_MIN: usize = 2048;
+const PAGE_TEXT_BYTES_MIN: usize = 4096;
 
 /// Cells that are shorter on average rarely hold a piece worth a symbol.
 const CELL_BYTES_MIN: usize = 6;
 
-/// Pages to leave out after one on which symbols did not pay.
-const PAGES_TO_REST: u32 = 15;
+/// Pages to leave out after the first one on which symbols did not pay; twice as many after
+/// each further one in a row.
+const PAGES_TO_REST_MIN: u32 = 15;
+const PAGES_TO_REST_MAX: u32 = 511;
 
-/// Pages that a table serves at least, good or bad.
-const PAGES_BEFORE_TRAINING: u32 = 8;
+/// Pages that a table serves at least, good or bad: training takes as long as encoding several.
+const PAGES_BEFORE_TRAINING: u32 = 32;
 
 /// Codes per byte of text may grow by this factor before the table is trained again.
 const DECAY_MAX: f64 = 1.08;
@@ -47,7 +50,10 @@ const DECAY_MAX: f64 = 1.08;
 #[derive(Default)]
 pub(super) struct Memory {
     table: Option<Table>,
+    /// Pages still to be left out.
     pages_to_rest: u32,
+    /// Pages that were to be left out the last time; 0 after a success.
+    rest: u32,
 }
 
 /// A trained table.
@@ -86,11 +92,17 @@ impl Memory {
         let cells: Vec<&[u8]> = rows.cells().collect();
         let draft = self.compress(&cells, text_bytes);
         if draft.bytes() < bytes_max {
+            self.rest = 0;
             return Some(draft);
         }
-        self.pages_to_rest = PAGES_TO_REST;
-        self.table = None;
+        self.rest();
         None
+    }
+
+    fn rest(&mut self) {
+        self.rest = (self.rest * 2 + 1).clamp(PAGES_TO_REST_MIN, PAGES_TO_REST_MAX);
+        self.pages_to_rest = self.rest;
+        self.table = None;
     }
 
     fn compress(&mut self, cells: &Vec<&[u8]>, text_bytes: usize) -> Draft {
@@ -191,7 +203,7 @@ impl Draft {
         });
         SYMBOL_BYTES_MAX
             + self.symbols.len()
-            + lengths::packed_bytes(code_counts)
+            + Lengths::of(code_counts).packed_bytes()
             + self.compressed.codes.len()
     }
 
