@@ -64,6 +64,7 @@ impl Replica {
         if let Some(checkpoint) = Checkpoint::load(&parts.store)? {
             checkpoint.fill_catalog(&parts.store, &parts.catalog);
             status.set_visible(parts.store.visible(), checkpoint.commit_time_us);
+            status.set_durable(parts.store.durable().position);
         }
         let shared = Arc::new(Shared {
             stop: Stop::new(),
@@ -151,6 +152,7 @@ impl SourceThread {
             stop: self.shared.stop.clone(),
         };
         let checkpoint = self.source.prepare(&target)?;
+        target.status.set_durable(target.store.durable().position);
         let (sender, receiver) = batch_channel();
         let mut apply = Apply::new(&target, self.parts.options.clone(), checkpoint.clone());
         let shared = self.shared.clone();

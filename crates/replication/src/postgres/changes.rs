@@ -61,6 +61,17 @@ struct Table {
     written_by: u64,
 }
 
+/// What a relation id of the log stands for.
+#[derive(Clone, Debug)]
+enum Described {
+    /// A replicated table.
+    Replicated(usize),
+    /// A new table under the name of a replicated one, which is stopped.
+    Successor,
+    /// Not replicated. (A leaf of a partitioned table is described too, but has no changes.)
+    Unknown(TableName),
+}
+
 /// The transaction that is coming in.
 struct Transaction {
     position: CommitPosition,
@@ -77,8 +88,8 @@ struct Transaction {
 /// Turns messages into batches.
 pub struct Changes {
     tables: Vec<Table>,
-    /// The tables that this connection has described; `None` for those not replicated.
-    relations: HashMap<u32, Option<usize>>,
+    /// The tables that this connection has described.
+    relations: HashMap<u32, Described>,
     transaction: Option<Transaction>,
     transactions: u64,
     /// What comes before the open rows of the sinks.
@@ -230,13 +241,12 @@ impl Changes {
         }
     }
 
-    /// Takes in one change of one row.
-    fn row(
-        &mut self,
-        relation: u32,
-        bytes: usize,
-        append: impl FnOnce(&mut TableSink, Place) -> Result<(), RowError>,
-    ) -> Result<(), ChangesError> {
+    /// Counts a change of `bytes` in the open transaction and says which transaction that is
+    /// and where the change belongs; `None` where the transaction was applied before.
+    ///
+    /// All changes count, also those of tables that are not replicated or stopped: the cuts of
+    /// a transaction must not depend on that.
+    fn next_change(&mut self, bytes: usize) -> Result<Option<(u64, Place)>, ChangesError> {
         let Some(transaction) = &mut self.transaction else {
             return Err(ChangesError::OutOfOrder(
                 "a change outside a transaction".to_owned(),
@@ -244,24 +254,37 @@ impl Changes {
         };
         transaction.ordinal += 1;
         if transaction.repeated {
-            return Ok(());
+            return Ok(None);
         }
-        let Some(index) = described(&self.relations, relation)? else {
+        transaction.bytes += bytes;
+        self.batch_bytes += bytes;
+        self.cut_due |= transaction.bytes >= BATCH_BYTES;
+        let place = Place {
+            position: transaction.position,
+            ordinal: transaction.ordinal,
+        };
+        Ok(Some((transaction.number, place)))
+    }
+
+    /// Takes in one change of one row.
+    fn row(
+        &mut self,
+        relation: u32,
+        bytes: usize,
+        append: impl FnOnce(&mut TableSink, Place) -> Result<(), RowError>,
+    ) -> Result<(), ChangesError> {
+        let Some((number, place)) = self.next_change(bytes)? else {
+            return Ok(());
+        };
+        let Some(index) = self.table_of(relation)? else {
             return Ok(());
         };
         let table = &mut self.tables[index];
         if table.replicated.stopped {
             return Ok(());
         }
-        table.written_by = transaction.number;
-        let place = Place {
-            position: transaction.position,
-            ordinal: transaction.ordinal,
-        };
+        table.written_by = number;
         let appended = append(&mut table.sink, place);
-        transaction.bytes += bytes;
-        self.batch_bytes += bytes;
-        self.cut_due |= transaction.bytes >= BATCH_BYTES;
         if let Err(error) = appended {
             self.stop(index, error.to_string());
         }
@@ -279,48 +302,50 @@ impl Changes {
             .iter()
             .position(|t| t.replicated.schema.name == relation.name);
         let id = relation.id;
-        let index = match (by_id, by_name) {
+        let described = match (by_id, by_name) {
             (Some(index), _) => {
                 if let Some(difference) = difference(&self.tables[index].replicated, &relation) {
                     self.stop(index, difference);
                 }
-                Some(index)
+                Described::Replicated(index)
             }
             (None, Some(index)) => {
                 let reason = "the table was dropped and created again at the source";
                 self.stop(index, reason.to_owned());
-                None
+                Described::Successor
             }
-            (None, None) => {
-                self.warn_unknown(relation.name);
-                None
-            }
+            (None, None) => Described::Unknown(relation.name),
         };
-        self.relations.insert(id, index);
+        self.relations.insert(id, described);
     }
 
-    fn warn_unknown(&mut self, name: TableName) {
-        if self.unknown.insert(name.clone()) {
-            self.warnings.push(format!(
-                "table {name} was published after the initial copy and is not replicated; start \
-                 with an empty data directory to include it"
-            ));
+    /// The replicated table that a change belongs to; warns where there is none.
+    fn table_of(&mut self, relation: u32) -> Result<Option<usize>, ChangesError> {
+        match self.relations.get(&relation) {
+            Some(Described::Replicated(index)) => Ok(Some(*index)),
+            Some(Described::Successor) => Ok(None),
+            Some(Described::Unknown(name)) => {
+                if self.unknown.insert(name.clone()) {
+                    self.warnings.push(format!(
+                        "table {name} was published after the initial copy and is not \
+                         replicated; start with an empty data directory to include it"
+                    ));
+                }
+                Ok(None)
+            }
+            None => {
+                let what = format!("a change of table {relation}, which was not described");
+                Err(ChangesError::OutOfOrder(what))
+            }
         }
     }
 
     fn truncate(&mut self, relations: &[u32]) -> Result<(), ChangesError> {
-        let Some(transaction) = &mut self.transaction else {
-            return Err(ChangesError::OutOfOrder(
-                "a TRUNCATE outside a transaction".to_owned(),
-            ));
-        };
-        transaction.ordinal += 1;
-        if transaction.repeated {
+        let Some((number, Place { position, .. })) = self.next_change(0)? else {
             return Ok(());
-        }
-        let (position, number) = (transaction.position, transaction.number);
+        };
         for relation in relations {
-            let Some(index) = described(&self.relations, *relation)? else {
+            let Some(index) = self.table_of(*relation)? else {
                 continue;
             };
             let table = &mut self.tables[index];
@@ -408,18 +433,6 @@ impl Changes {
         self.cut_due = false;
         std::mem::take(&mut self.batch)
     }
-}
-
-/// The table of a relation id, if it is replicated.
-fn described(
-    relations: &HashMap<u32, Option<usize>>,
-    relation: u32,
-) -> Result<Option<usize>, ChangesError> {
-    let undescribed = || {
-        let what = format!("a change of table {relation}, which was not described");
-        ChangesError::OutOfOrder(what)
-    };
-    relations.get(&relation).copied().ok_or_else(undescribed)
 }
 
 /// In what a table differs from how it was copied.

@@ -419,9 +419,18 @@ fn an_idle_source_moves_the_position() {
     );
 }
 
+/// Relation id, name, replica identity, columns, and what the reason must say.
+type Shape = (
+    u32,
+    &'static str,
+    u8,
+    &'static [(bool, &'static str, u32)],
+    &'static str,
+);
+
 #[test]
 fn another_shape_of_the_table_stops_it_with_the_reason() {
-    let shapes: [(u32, &str, u8, &[(bool, &str, u32)], &str); 8] = [
+    let shapes: [Shape; 8] = [
         (
             KEYED,
             "keyed",

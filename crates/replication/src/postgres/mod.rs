@@ -21,6 +21,7 @@ pub mod config;
 pub mod connection;
 mod copy;
 mod copy_text;
+mod digest;
 
 #[cfg(test)]
 mod messages;
@@ -33,6 +34,7 @@ mod stream;
 mod table_sink;
 mod text;
 mod types;
+pub mod verify;
 
 pub use config::PostgresConfig;
 pub use source::PostgresSource;

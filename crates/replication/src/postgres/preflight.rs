@@ -85,6 +85,16 @@ pub(super) fn check_connected(
     check_server(connection, config, &mut faults)?;
     check_role(connection, config, &mut faults)?;
     check_publication(connection, config, &mut faults)?;
+    faults.extend(check_tables(connection, config)?);
+    Ok(faults)
+}
+
+/// Checks the published tables.
+pub(super) fn check_tables(
+    connection: &mut Connection,
+    config: &PostgresConfig,
+) -> Result<Vec<Fault>, ConnectionError> {
+    let mut faults = Vec::new();
     for table in read_tables(connection, config.publication_name())? {
         check_table(&table, config, &mut faults);
     }

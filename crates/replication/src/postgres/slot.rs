@@ -49,21 +49,22 @@ pub fn identify(
     ))
 }
 
-/// Creates our own publication where it is missing.
+/// Creates our own publication where it is missing; returns whether it was.
 pub fn ensure_publication(
     connection: &mut Connection,
     config: &PostgresConfig,
-) -> Result<(), ConnectionError> {
+) -> Result<bool, ConnectionError> {
     let name = config.publication_name();
     let found = connection.query(&format!(
         "SELECT 1 FROM pg_publication WHERE pubname = {}",
         literal(name)
     ))?;
-    if found.is_empty() && config.publication.is_none() {
+    let create = found.is_empty() && config.publication.is_none();
+    if create {
         connection.execute(&create_publication_sql(name))?;
         tracing::info!(publication = name, "created the publication");
     }
-    Ok(())
+    Ok(create)
 }
 
 /// The statement that creates our own publication.

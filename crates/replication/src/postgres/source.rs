@@ -17,7 +17,7 @@ use super::changes::{Changes, ReplicatedTable};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::{Job, copy_tables, open_at};
-use super::preflight::{Severity, check_connected};
+use super::preflight::{Fault, Severity, check_connected, check_tables};
 use super::slot::{self, SystemIdentity};
 use super::state::{PostgresState, WireTable};
 use super::stream::{Start, Stream};
@@ -114,8 +114,10 @@ impl InitialCopy<'_> {
         if let Some(left_over) = &left_over {
             self.clean_up(&mut connection, left_over)?;
         }
-        self.check(&mut connection)?;
-        slot::ensure_publication(&mut connection, self.config)?;
+        self.heed(check_connected(&mut connection, self.config)?)?;
+        if slot::ensure_publication(&mut connection, self.config)? {
+            self.heed(check_tables(&mut connection, self.config)?)?;
+        }
         let (identity, _) = slot::identify(&mut connection)?;
         if slot::exists(&mut connection, &self.config.slot)? {
             return Err(SourceError::Refused(format!(
@@ -168,8 +170,7 @@ impl InitialCopy<'_> {
     }
 
     /// Refuses to start with errors; shows warnings.
-    fn check(&self, connection: &mut Connection) -> Result<(), SourceError> {
-        let faults = check_connected(connection, self.config)?;
+    fn heed(&self, faults: Vec<Fault>) -> Result<(), SourceError> {
         let (errors, warnings): (Vec<_>, Vec<_>) = faults
             .into_iter()
             .partition(|fault| fault.severity == Severity::Error);
