@@ -21,8 +21,8 @@ const CELL_BYTES: usize = size_of::<i128>();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum WideCodec {
-    Frame = 6,
-    Plain = 7,
+    Frame = 8,
+    Plain = 9,
 }
 
 impl WideCodec {

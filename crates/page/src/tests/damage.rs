@@ -10,10 +10,10 @@ use crate::{Page, PageError, PageIdentity};
 
 /// A small page with most codecs in it.
 fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
-    use Shape::{Ascending, Constant, Noise, Outliers, Runs, Small};
+    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
     let mut recipes = Vec::new();
     for (index, column_type) in super::TYPES.into_iter().enumerate() {
-        let shape = [Constant, Small, Ascending, Runs, Outliers, Noise][index % 6];
+        let shape = [Constant, Small, Ascending, Runs, Outliers, Few, Noise][index % 7];
         let nulls = [Nulls::None, Nulls::Rare, Nulls::Half][index % 3];
         recipes.push(Recipe {
             column_type,
@@ -22,7 +22,7 @@ fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
             seed: index as u64,
         });
     }
-    for shape in [Constant, Small, Ascending, Runs, Outliers, Noise] {
+    for shape in [Constant, Small, Ascending, Runs, Outliers, Few, Noise] {
         for column_type in [ColumnType::Int64, ColumnType::Text] {
             recipes.push(Recipe {
                 column_type,

@@ -51,6 +51,8 @@ enum Shape {
     Ascending,
     Runs,
     Outliers,
+    /// Few distinct values, far apart.
+    Few,
     Noise,
 }
 
@@ -74,8 +76,8 @@ struct Recipe {
 }
 
 fn any_recipe() -> impl Strategy<Value = Recipe> {
-    use Shape::{Ascending, Constant, Noise, Outliers, Runs, Small};
-    let shapes = [Constant, Small, Ascending, Runs, Outliers, Noise];
+    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
+    let shapes = [Constant, Small, Ascending, Runs, Outliers, Few, Noise];
     let nulls = [
         Nulls::None,
         Nulls::None,
@@ -116,6 +118,7 @@ impl Recipe {
             Shape::Runs => mix(self.seed ^ (row as u64 / 37)) % 5000,
             Shape::Outliers if noise.is_multiple_of(50) => noise,
             Shape::Outliers => noise % 100,
+            Shape::Few => mix(noise % 20),
             Shape::Noise => noise,
         }
     }

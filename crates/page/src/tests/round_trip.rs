@@ -71,9 +71,9 @@ proptest! {
 
 #[test]
 fn every_type_in_every_shape() {
-    use Shape::{Ascending, Constant, Noise, Outliers, Runs, Small};
+    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
     for column_type in super::TYPES {
-        for shape in [Constant, Small, Ascending, Runs, Outliers, Noise] {
+        for shape in [Constant, Small, Ascending, Runs, Outliers, Few, Noise] {
             for nulls in [
                 Nulls::None,
                 Nulls::Rare,

@@ -1,13 +1,15 @@
 //! Codecs for words: the cells of fixed-width columns, and the codes and ends of text columns.
 //!
 //! A column's words are profiled once, every codec says from the profile what it would take,
-//! and the cheapest one encodes. A *stream* is words inside another codec's segment; it begins
-//! with the number of its codec.
+//! and the cheapest one encodes. Where even that one takes more than a byte a row, a dictionary
+//! is tried too. A *stream* is words inside another codec's segment; it begins with the number
+//! of its codec, and is never a dictionary.
 //!
 //! Does not: know cells that are NULL (see `nulls`) or wider than a word (see `wide`).
 
 mod constant;
 mod delta;
+mod dictionary;
 mod pfor;
 mod plain;
 mod profile;
@@ -19,6 +21,7 @@ use crate::error::PageError;
 
 use constant::Constant;
 use delta::Delta;
+use dictionary::Dictionary;
 use pfor::Pfor;
 use plain::Plain;
 pub(crate) use profile::Profile;
@@ -45,6 +48,7 @@ pub(crate) enum WordCodec {
     RunLength = 3,
     Pfor = 4,
     Delta = 5,
+    Dictionary = 6,
 }
 
 impl WordCodec {
@@ -55,6 +59,7 @@ impl WordCodec {
             Self::RunLength,
             Self::Pfor,
             Self::Delta,
+            Self::Dictionary,
         ]
         .into_iter()
         .find(|&codec| codec as u8 == number)
@@ -70,19 +75,30 @@ pub(crate) struct Sink<'a> {
     pub(crate) section: &'a mut Vec<u8>,
 }
 
+/// A dictionary is taken if it needs no more than so many percent of the next best codec's
+/// bytes: looking words up takes longer.
+const DICTIONARY_PERCENT_MAX: usize = 90;
+
 /// Encodes the words with the cheapest codec and returns it. `plain_bytes` is the width of a
 /// cell in plain form.
 pub(crate) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> WordCodec {
     let profile = Profile::of(words);
-    let codec = profile.cheapest(plain_bytes);
-    encode_as(codec, words, &profile, plain_bytes, sink);
-    codec
+    let choice = profile.cheapest(plain_bytes);
+    if choice.bytes > words.len() {
+        let bytes_max = choice.bytes * DICTIONARY_PERCENT_MAX / 100;
+        if let Some(dictionary) = dictionary::Draft::of(words, bytes_max) {
+            dictionary.encode(sink);
+            return WordCodec::Dictionary;
+        }
+    }
+    encode_as(choice.codec, words, &profile, plain_bytes, sink);
+    choice.codec
 }
 
 /// As [`encode`], with the number of the codec in front.
 pub(crate) fn encode_stream(words: &[u64], sink: &mut Sink<'_>) {
     let profile = Profile::of(words);
-    let codec = profile.cheapest(size_of::<u64>());
+    let codec = profile.cheapest(size_of::<u64>()).codec;
     sink.segment.push(codec as u8);
     encode_as(codec, words, &profile, size_of::<u64>(), sink);
 }
@@ -100,6 +116,7 @@ fn encode_as(
         WordCodec::RunLength => run_length::encode(words, profile, sink),
         WordCodec::Pfor => pfor::encode(words, profile, sink),
         WordCodec::Delta => delta::encode(words, profile, sink),
+        WordCodec::Dictionary => unreachable!("a profile does not show what is distinct"),
     }
 }
 
@@ -110,6 +127,7 @@ pub(crate) enum Words<'a> {
     RunLength(RunLength<'a>),
     Pfor(Pfor<'a>),
     Delta(Delta<'a>),
+    Dictionary(Dictionary<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
@@ -121,6 +139,7 @@ macro_rules! each_codec {
             Words::RunLength($codec) => $body,
             Words::Pfor($codec) => $body,
             Words::Delta($codec) => $body,
+            Words::Dictionary($codec) => $body,
         }
     };
 }
@@ -140,6 +159,7 @@ impl<'a> Words<'a> {
             WordCodec::RunLength => Self::RunLength(RunLength::open(cursor, rows, section)?),
             WordCodec::Pfor => Self::Pfor(Pfor::open(cursor, rows, section)?),
             WordCodec::Delta => Self::Delta(Delta::open(cursor, rows, section)?),
+            WordCodec::Dictionary => Self::Dictionary(Dictionary::open(cursor, rows, section)?),
         })
     }
 
@@ -150,7 +170,10 @@ impl<'a> Words<'a> {
         section: &'a [u8],
     ) -> Result<Self, PageError> {
         let codec = WordCodec::from_u8(cursor.byte()?)
-            .ok_or(PageError::Malformed("a stream names an unknown codec"))?;
+            .filter(|&codec| codec != WordCodec::Dictionary)
+            .ok_or(PageError::Malformed(
+                "a stream names a codec that streams do not have",
+            ))?;
         Self::open(codec, size_of::<u64>(), cursor, rows, section)
     }
 

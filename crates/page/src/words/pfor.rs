@@ -16,11 +16,11 @@ use crate::exceptions::{self, Exception, Exceptions};
 use super::{Profile, Sink, WordDecoder};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
-    let (base, width) = (profile.min as u64, profile.offsets.width);
-    put_signed(sink.segment, profile.min);
+    let (base, width) = (profile.base, profile.frame.width);
+    put_signed(sink.segment, base as i64);
     sink.segment.push(width as u8);
     let distances = words.iter().map(|word| word.wrapping_sub(base));
-    if width < profile.range_width() {
+    if profile.frame.exceptions > 0 {
         exceptions::write(
             &find_exceptions(distances, width),
             sink.segment,

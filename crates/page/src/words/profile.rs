@@ -5,11 +5,14 @@
 //!    smallest step.
 //! 3. From these counts the best width of a frame follows exactly: each width costs its bits
 //!    for every word and an exception for every word that needs more.
+//! 4. If nearly all words need the same number of bits, the minimum lies apart from them (a 0 or
+//!    -1 that means "none", say). Then a frame that ends at the maximum is measured too; what
+//!    lies below it is an exception.
 //!
 //! Words are compared as signed integers. Distances wrap, so that words whose range exceeds 63
 //! bits are merely expensive, not wrong.
 
-use crate::bit_packing::{BLOCK, bits, packed_bytes};
+use crate::bit_packing::{BLOCK, bits, mask, packed_bytes};
 use crate::cursor::{signed_bytes, unsigned_bytes};
 use crate::exceptions::exception_bytes;
 
@@ -23,7 +26,50 @@ type BitCounts = [u32; 65];
 pub(crate) struct Frame {
     /// Bits a word.
     pub(crate) width: u32,
+    /// Words that need more.
+    pub(crate) exceptions: usize,
     /// Bytes of the packed words and the exceptions.
+    bytes: usize,
+}
+
+impl Frame {
+    const NONE: Self = Self {
+        width: 0,
+        exceptions: 0,
+        bytes: 0,
+    };
+
+    /// The width at which packed words and exceptions together are smallest.
+    fn best(counts: &BitCounts, exception_bytes: usize) -> Self {
+        let rows = counts.iter().sum::<u32>() as usize;
+        let width_max = largest(counts);
+        let bytes = packed_bytes(rows, width_max);
+        let mut best = Self {
+            width: width_max,
+            exceptions: 0,
+            bytes,
+        };
+        let mut exceptions = 0;
+        for width in (0..width_max).rev() {
+            exceptions += counts[width as usize + 1] as usize;
+            let reference = unsigned_bytes(exceptions as u64) + 4;
+            let bytes = packed_bytes(rows, width) + exceptions * exception_bytes + reference;
+            if bytes < best.bytes {
+                best = Self {
+                    width,
+                    exceptions,
+                    bytes,
+                };
+            }
+        }
+        best
+    }
+}
+
+/// A codec and what it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) codec: WordCodec,
     pub(crate) bytes: usize,
 }
 
@@ -39,8 +85,10 @@ pub(crate) struct Profile {
     pub(crate) runs: usize,
     /// The smallest difference between a word and the one before it.
     pub(crate) step: i64,
-    /// The best frame for the words above `min`.
-    pub(crate) offsets: Frame,
+    /// The first word of the best frame.
+    pub(crate) base: u64,
+    /// The best frame.
+    pub(crate) frame: Frame,
     /// The best frame for the steps above `step`.
     pub(crate) steps: Frame,
     /// Bits of the largest block start, see [`delta`].
@@ -68,51 +116,81 @@ impl Profile {
             step = step.min(difference);
             runs += usize::from(difference != 0);
         }
-        let none = Frame { width: 0, bytes: 0 };
-        let rows = words.len();
         Self {
-            rows,
+            rows: words.len(),
             min,
             max,
             runs,
             step,
-            offsets: none,
-            steps: none,
+            base: min as u64,
+            frame: Frame::NONE,
+            steps: Frame::NONE,
             start_width: 0,
         }
     }
 
     fn measure_frames(&mut self, words: &[u64]) {
-        let mut offset_bits = [0; 65];
+        let mut word_bits = [0; 65];
         let mut step_bits = [0; 65];
         for pair in words.windows(2) {
             let difference = pair[1].wrapping_sub(pair[0]);
-            offset_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
+            word_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
             step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += 1;
         }
-        offset_bits[bits(words[0].wrapping_sub(self.min as u64)) as usize] += 1;
-        self.offsets = best_frame(&offset_bits, self.rows);
-        self.steps = best_frame(&step_bits, self.rows);
+        word_bits[bits(words[0].wrapping_sub(self.min as u64)) as usize] += 1;
+        self.frame = Frame::best(&word_bits, exception_bytes(largest(&word_bits)));
+        self.steps = Frame::best(&step_bits, exception_bytes(largest(&step_bits)));
         self.start_width = delta::starts(words, self.step).map(bits).max().unwrap_or(0);
+        if word_bits[self.frame.width as usize] as usize * 4 > self.rows * 3 {
+            self.measure_upper_frame(words);
+        }
+    }
+
+    /// Measures frames that end at the maximum. What lies below has a distance that wraps.
+    fn measure_upper_frame(&mut self, words: &[u64]) {
+        let mut word_bits = [0; 65];
+        for word in words {
+            word_bits[bits((self.max as u64).wrapping_sub(*word)) as usize] += 1;
+        }
+        let upper = Frame::best(&word_bits, exception_bytes(u64::BITS));
+        if upper.bytes < self.frame.bytes {
+            self.frame = upper;
+            self.base = (self.max as u64).wrapping_sub(mask(upper.width));
+        }
     }
 
     /// The codec that takes the fewest bytes; the one that decodes faster where two are equal.
-    pub(crate) fn cheapest(&self, plain_bytes: usize) -> WordCodec {
+    pub(crate) fn cheapest(&self, plain_bytes: usize) -> Choice {
         if self.min == self.max {
-            return WordCodec::Constant;
+            return Choice {
+                codec: WordCodec::Constant,
+                bytes: signed_bytes(self.min),
+            };
         }
         let candidates = [
-            (WordCodec::Plain, self.rows * plain_bytes),
-            (WordCodec::Pfor, self.pfor_bytes()),
-            (WordCodec::RunLength, self.run_length_bytes()),
-            (WordCodec::Delta, self.delta_bytes()),
+            Choice {
+                codec: WordCodec::Plain,
+                bytes: self.rows * plain_bytes,
+            },
+            Choice {
+                codec: WordCodec::Pfor,
+                bytes: self.pfor_bytes(),
+            },
+            Choice {
+                codec: WordCodec::RunLength,
+                bytes: self.run_length_bytes(),
+            },
+            Choice {
+                codec: WordCodec::Delta,
+                bytes: self.delta_bytes(),
+            },
         ];
-        let cheapest = candidates.into_iter().min_by_key(|&(_, bytes)| bytes);
-        cheapest.expect("there are candidates").0
+        let cheapest = candidates.into_iter().min_by_key(|choice| choice.bytes);
+        cheapest.expect("there are candidates")
     }
 
     fn pfor_bytes(&self) -> usize {
-        signed_bytes(self.min) + 2 + self.offsets.bytes
+        signed_bytes(self.base as i64) + 2 + self.frame.bytes
     }
 
     fn run_length_bytes(&self) -> usize {
@@ -134,24 +212,9 @@ impl Profile {
     }
 }
 
-/// The width at which packed words and exceptions together are smallest.
-fn best_frame(counts: &BitCounts, rows: usize) -> Frame {
-    let width_max = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
-    let exception = exception_bytes(width_max);
-    let mut exceptions = 0;
-    let mut best = Frame {
-        width: width_max,
-        bytes: packed_bytes(rows, width_max),
-    };
-    for width in (0..width_max).rev() {
-        exceptions += counts[width as usize + 1] as usize;
-        let reference = unsigned_bytes(exceptions as u64) + 4;
-        let bytes = packed_bytes(rows, width) + exceptions * exception + reference;
-        if bytes < best.bytes {
-            best = Frame { width, bytes };
-        }
-    }
-    best
+/// The largest number of bits that occurs.
+fn largest(counts: &BitCounts) -> u32 {
+    counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32
 }
 
 #[cfg(test)]
@@ -163,20 +226,34 @@ mod tests {
         let mut words: Vec<u64> = (0..1000).map(|i| i * 7919 % 16).collect();
         words[500] = 1 << 40;
         let profile = Profile::of(&words);
-        assert_eq!(profile.offsets.width, 4);
-        assert_eq!(profile.cheapest(8), WordCodec::Pfor);
+        assert_eq!((profile.frame.width, profile.frame.exceptions), (4, 1));
+        assert_eq!(codec_of(&words), WordCodec::Pfor);
+    }
+
+    #[test]
+    fn a_frame_may_lie_far_above_the_minimum() {
+        let mut words: Vec<u64> = (0..1000).map(|i| (1 << 40) + i * 7919 % 16).collect();
+        words[500] = 0;
+        words[501] = u64::MAX;
+        let profile = Profile::of(&words);
+        assert_eq!((profile.frame.width, profile.frame.exceptions), (4, 2));
+        assert_eq!(profile.base, 1 << 40);
+    }
+
+    fn codec_of(words: &[u64]) -> WordCodec {
+        Profile::of(words).cheapest(size_of::<u64>()).codec
     }
 
     #[test]
     fn the_shape_of_the_data_decides() {
         let ascending: Vec<u64> = (0..1000).map(|i| 1_000_000 + i * 3).collect();
-        assert_eq!(Profile::of(&ascending).cheapest(8), WordCodec::Delta);
+        assert_eq!(codec_of(&ascending), WordCodec::Delta);
         let runs: Vec<u64> = (0..1000).map(|i| (i / 100) * 0x9E37_79B9_7F4A).collect();
-        assert_eq!(Profile::of(&runs).cheapest(8), WordCodec::RunLength);
+        assert_eq!(codec_of(&runs), WordCodec::RunLength);
         let noise: Vec<u64> = (1..1000_u64)
             .map(|i| (i * i).wrapping_mul(0x9E37_79B9_7F4A_7C15))
             .collect();
-        assert_eq!(Profile::of(&noise).cheapest(8), WordCodec::Plain);
-        assert_eq!(Profile::of(&[7; 5]).cheapest(8), WordCodec::Constant);
+        assert_eq!(codec_of(&noise), WordCodec::Plain);
+        assert_eq!(codec_of(&[7; 5]), WordCodec::Constant);
     }
 }

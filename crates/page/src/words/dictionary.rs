@@ -1,0 +1,133 @@
+//! Each distinct word once, ascending, and a code for each row: for words that are few but far
+//! apart, such as the positions of a few transactions, or floats.
+//!
+//! ```text
+//! entries (LEB128) · stream of entries words · stream of rows codes
+//! ```
+//!
+//! Streams never use this codec themselves, so nothing nests deeper than this.
+
+use hashbrown::HashMap;
+
+use crate::bit_packing::{bits, packed_bytes};
+use crate::cell::Cell;
+use crate::cursor::{Cursor, put_unsigned};
+use crate::error::PageError;
+
+use super::{Profile, Sink, WordDecoder, Words, encode_stream};
+
+/// Distinct words that are fine whatever the number of rows.
+const ENTRIES_MIN: usize = 64;
+
+/// One distinct word in so many rows is the most that pays: an entry costs some bytes, and what
+/// it saves is a part of a word for each row.
+const ROWS_PER_ENTRY: usize = 4;
+
+/// The dictionary of a column's words.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// Ascending as signed integers.
+    entries: Vec<u64>,
+    codes: Vec<u64>,
+}
+
+impl Draft {
+    /// The dictionary, if it takes fewer than `bytes_max` bytes.
+    pub(super) fn of(words: &[u64], bytes_max: usize) -> Option<Self> {
+        let (mut entries, mut codes) = number(words)?;
+        sort(&mut entries, &mut codes);
+        let entry_bytes = Profile::of(&entries).cheapest(size_of::<u64>()).bytes;
+        let bytes = entry_bytes + packed_bytes(codes.len(), bits(entries.len() as u64 - 1));
+        (bytes < bytes_max).then_some(Self { entries, codes })
+    }
+
+    pub(super) fn encode(&self, sink: &mut Sink<'_>) {
+        put_unsigned(sink.segment, self.entries.len() as u64);
+        encode_stream(&self.entries, sink);
+        encode_stream(&self.codes, sink);
+    }
+}
+
+/// Distinct words in the order of first appearance, and the code of each word; `None` as soon
+/// as there are too many to be worth it.
+fn number(words: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
+    let mut numbers: HashMap<u64, u64> = HashMap::with_capacity(ENTRIES_MIN);
+    let (mut entries, mut codes) = (Vec::new(), Vec::with_capacity(words.len()));
+    for (row, &word) in words.iter().enumerate() {
+        let next = entries.len() as u64;
+        let code = *numbers.entry(word).or_insert(next);
+        if code == next {
+            entries.push(word);
+            if entries.len() > ENTRIES_MIN + row / ROWS_PER_ENTRY {
+                return None;
+            }
+        }
+        codes.push(code);
+    }
+    Some((entries, codes))
+}
+
+fn sort(entries: &mut [u64], codes: &mut [u64]) {
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_unstable_by_key(|&number| entries[number] as i64);
+    let mut ranks = vec![0; entries.len()];
+    for (rank, &number) in order.iter().enumerate() {
+        ranks[number] = rank as u64;
+    }
+    codes
+        .iter_mut()
+        .for_each(|code| *code = ranks[*code as usize]);
+    entries.sort_unstable_by_key(|&word| word as i64);
+}
+
+/// A parsed segment.
+pub(crate) struct Dictionary<'a> {
+    entry_count: usize,
+    rows: usize,
+    entries: Box<Words<'a>>,
+    codes: Box<Words<'a>>,
+}
+
+/// A code as it is decoded. A page has fewer entries than rows, and those fit 16 bits.
+type Code = u16;
+
+impl<'a> WordDecoder<'a> for Dictionary<'a> {
+    fn open(cursor: &mut Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+        let entry_count = cursor.count(rows)?;
+        if entry_count == 0 {
+            return Err(PageError::Malformed("a dictionary is empty"));
+        }
+        let entries = Box::new(Words::open_stream(cursor, entry_count, section)?);
+        let codes = Box::new(Words::open_stream(cursor, rows, section)?);
+        Ok(Self {
+            entry_count,
+            rows,
+            entries,
+            codes,
+        })
+    }
+
+    fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        let mut codes: Vec<Code> = Vec::with_capacity(self.rows);
+        self.codes.decode(&mut codes)?;
+        self.look_up(&codes, cells)
+    }
+
+    fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+        let mut codes: Vec<Code> = Vec::with_capacity(slots.len());
+        self.codes.gather(slots, &mut codes)?;
+        self.look_up(&codes, cells)
+    }
+}
+
+impl Dictionary<'_> {
+    fn look_up<T: Cell>(&self, codes: &[Code], cells: &mut Vec<T>) -> Result<(), PageError> {
+        let mut entries: Vec<T> = Vec::with_capacity(self.entry_count);
+        self.entries.decode(&mut entries)?;
+        if codes.iter().any(|&code| usize::from(code) >= entries.len()) {
+            return Err(PageError::Malformed("a code is not in the dictionary"));
+        }
+        cells.extend(codes.iter().map(|&code| entries[usize::from(code)]));
+        Ok(())
+    }
+}
