@@ -3,6 +3,8 @@
 //! Integers are sign-extended, floats are their bits. Going back cuts the word to the cell, so
 //! every codec may compute with wrapping words.
 
+use types::ColumnType;
+
 /// A fixed-width cell that a word can stand for.
 pub(crate) trait Cell: Copy + Default {
     /// Bytes of the cell in plain form, at most 8.
@@ -59,5 +61,17 @@ impl Cell for f64 {
     #[inline]
     fn to_word(self) -> u64 {
         self.to_bits()
+    }
+}
+
+/// Bytes of a cell of a column in plain form. Types that have no words never ask.
+pub(crate) fn plain_bytes(column_type: ColumnType) -> usize {
+    match column_type {
+        ColumnType::Bool => u8::PLAIN_BYTES,
+        ColumnType::Int16 => i16::PLAIN_BYTES,
+        ColumnType::Int32 | ColumnType::Date => i32::PLAIN_BYTES,
+        ColumnType::Float32 => f32::PLAIN_BYTES,
+        ColumnType::Float64 => f64::PLAIN_BYTES,
+        _ => i64::PLAIN_BYTES,
     }
 }

@@ -12,7 +12,7 @@
 use arrow_array::ArrayRef;
 use types::ColumnType;
 
-use crate::column::{ColumnEncoder, Rows, text_bytes};
+use crate::column_encoder::{ColumnEncoder, Rows, text_bytes};
 use crate::header::{self, Entry, PageIdentity};
 use crate::limits::{CAPACITY_BYTES_MIN, ROWS_MAX, decoded_text_bytes_max};
 use crate::words::Sink;
@@ -163,7 +163,11 @@ impl PageEncoder {
                 (Some(fitted), _) if self.is_enough(fitted, exceeded, attempt, rows_max) => break,
                 (Some(fitted), Some(exceeded)) => self.between(fitted, exceeded),
                 (Some(fitted), None) => self.scaled(fitted).clamp(fitted.rows + 1, rows_max),
-                (None, Some(exceeded)) => self.scaled(exceeded).clamp(1, exceeded.rows - 1),
+                (None, Some(exceeded)) if attempt == 1 => {
+                    self.scaled(exceeded).clamp(1, exceeded.rows - 1)
+                }
+                // Rows are not what fills the page: it may be a directory that nearly does.
+                (None, Some(exceeded)) => self.scaled(exceeded).min(exceeded.rows / 2).max(1),
                 (None, None) => unreachable!("a draft fits or does not"),
             };
         }

@@ -72,6 +72,12 @@ pub(crate) struct Encoding {
 }
 
 impl Encoding {
+    /// No cell is stored.
+    pub(crate) const ALL_NULL: Self = Self {
+        codec: 0,
+        null_form: NullForm::None,
+    };
+
     fn to_byte(self) -> u8 {
         debug_assert!(self.codec <= CODEC_MASK, "codec numbers have five bits");
         self.codec | (self.null_form as u8) << CODEC_BITS

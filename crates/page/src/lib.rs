@@ -19,7 +19,8 @@
 
 mod bit_packing;
 mod cell;
-mod column;
+mod column_encoder;
+mod column_reader;
 mod cursor;
 mod encoder;
 mod error;

@@ -10,8 +10,8 @@
 //! 3  slots not NULL      count (u16) · count × slot (u16), ascending
 //! ```
 //!
-//! A column of which all cells are NULL has no segment at all (codec 0). Codecs store something
-//! cheap for a NULL cell; readers ignore it.
+//! NULL cells are not stored: behind this come the other cells, end to end. A column of which
+//! all cells are NULL has no segment at all (codec 0).
 
 use arrow_array::Array;
 use arrow_buffer::{BooleanBuffer, MutableBuffer, NullBuffer, bit_util};
@@ -121,30 +121,53 @@ fn read_slots(cursor: &mut Cursor<'_>, rows: usize) -> Result<BooleanBuffer, Pag
 }
 
 /// The NULLs of the given slots.
-pub(crate) fn gather(nulls: Option<NullBuffer>, slots: &[u32]) -> Option<NullBuffer> {
-    let nulls = nulls?;
+pub(crate) fn gather(nulls: &NullBuffer, slots: &[u32]) -> NullBuffer {
     let valid = |index: usize| nulls.is_valid(slots[index] as usize);
-    Some(NullBuffer::new(BooleanBuffer::collect_bool(
-        slots.len(),
-        valid,
-    )))
+    NullBuffer::new(BooleanBuffer::collect_bool(slots.len(), valid))
 }
 
-/// Puts the cell before into every NULL one (in front, the first that is not NULL), so that
-/// whatever codec follows sees no values that nobody will read.
-pub(crate) fn fill<T: Copy>(cells: &mut [T], nulls: &NullBuffer) {
-    debug_assert_eq!(cells.len(), nulls.len(), "one bit a cell");
-    let Some(first) = nulls.valid_indices().next() else {
-        return;
-    };
-    let mut last = cells[first];
-    for (cell, valid) in cells.iter_mut().zip(nulls.iter()) {
-        if valid {
-            last = *cell;
-        } else {
-            *cell = last;
+/// For each of the slots that is not NULL, how many cells in front of it are not. Slots ascend.
+pub(crate) fn ranks(nulls: &NullBuffer, slots: &[u32]) -> Vec<u32> {
+    let mut ranks = Vec::with_capacity(slots.len());
+    let (mut counted, mut rank) = (0, 0);
+    for &slot in slots {
+        let slot = slot as usize;
+        rank += nulls
+            .inner()
+            .slice(counted, slot - counted)
+            .count_set_bits();
+        counted = slot;
+        if nulls.is_valid(slot) {
+            ranks.push(rank as u32);
         }
     }
+    ranks
+}
+
+/// Puts stored cells where the rows are not NULL.
+pub(crate) fn spread<T: Copy + Default>(cells: &[T], nulls: &NullBuffer) -> Vec<T> {
+    debug_assert_eq!(
+        cells.len(),
+        nulls.len() - nulls.null_count(),
+        "one cell for each"
+    );
+    let mut rows = vec![T::default(); nulls.len()];
+    for (row, &cell) in nulls.valid_indices().zip(cells) {
+        rows[row] = cell;
+    }
+    rows
+}
+
+/// The same for the offsets of text: a NULL cell is empty.
+pub(crate) fn spread_offsets(offsets: &[i32], nulls: &NullBuffer) -> Vec<i32> {
+    let mut rows = Vec::with_capacity(nulls.len() + 1);
+    let mut stored = 0;
+    rows.push(offsets[stored]);
+    for valid in nulls {
+        stored += usize::from(valid);
+        rows.push(offsets[stored]);
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -186,12 +209,10 @@ mod tests {
     }
 
     #[test]
-    fn null_cells_take_the_value_before() {
-        let mut cells = [9, 1, 9, 9, 2, 9];
-        fill(
-            &mut cells,
-            &NullBuffer::from(vec![false, true, false, false, true, false]),
-        );
-        assert_eq!(cells, [1, 1, 1, 1, 2, 2]);
+    fn cells_are_spread_over_rows_that_are_not_null() {
+        let nulls = NullBuffer::from(vec![false, true, false, true, true]);
+        assert_eq!(spread(&[7, 8, 9], &nulls), [0, 7, 0, 8, 9]);
+        assert_eq!(spread_offsets(&[0, 2, 2, 5], &nulls), [0, 0, 2, 2, 2, 5]);
+        assert_eq!(ranks(&nulls, &[0, 1, 2, 4]), [0, 2]);
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use types::ColumnType;
 
-use crate::column::{ColumnReader, Selection};
+use crate::column_reader::{ColumnReader, Selection};
 use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
 

@@ -67,7 +67,7 @@ pub(crate) enum Wide<'a> {
 impl<'a> Wide<'a> {
     pub(crate) fn open(
         codec: WideCodec,
-        cursor: &mut Cursor<'a>,
+        mut cursor: Cursor<'a>,
         rows: usize,
         section: &'a [u8],
     ) -> Result<Self, PageError> {
@@ -76,7 +76,7 @@ impl<'a> Wide<'a> {
                 let base = i128::from_le_bytes(cursor.array()?);
                 Self::Frame {
                     base,
-                    distances: Words::open_stream(cursor, rows, section)?,
+                    distances: Words::open_stream(&mut cursor, rows, section)?,
                 }
             }
             WideCodec::Plain => Self::Plain(cursor.take(rows * CELL_BYTES)?.as_chunks().0),

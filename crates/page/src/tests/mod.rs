@@ -1,6 +1,7 @@
 //! Tests of whole pages, on columns of every type in the shapes that tables have.
 
 mod damage;
+mod golden;
 mod round_trip;
 
 use std::sync::Arc;

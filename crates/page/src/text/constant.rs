@@ -1,4 +1,4 @@
-//! Every cell that is not NULL is the same.
+//! Every cell is the same.
 //!
 //! ```text
 //! the cell, up to the end of the segment
@@ -13,20 +13,18 @@ use super::{TextCells, TextDecoder, TextRows, check_decoded_bytes};
 
 /// Whether the cells are constant and do not unfold to more than a reader accepts.
 pub(super) fn pays(rows: TextRows<'_>) -> bool {
-    let mut cells = rows.cells_not_null();
-    let Some(first) = cells.next() else {
-        return false;
-    };
-    let decoded = first.len() * rows.len();
-    // Comparing the lengths first spares a call for each empty cell, which is not cheap: the
-    // bytes of an empty array lie nowhere, and memcmp stumbles over such addresses.
-    let same = |cell: &[u8]| cell.len() == first.len() && (first.is_empty() || cell == first);
-    decoded <= decoded_text_bytes_max(first.len(), rows.len()) && cells.all(same)
+    let first = rows.cell(0);
+    if rows.contents().is_empty() {
+        return true;
+    }
+    let decoded_bytes = first.len() * rows.len();
+    decoded_bytes == rows.contents().len()
+        && decoded_bytes <= decoded_text_bytes_max(first.len(), rows.len())
+        && rows.cells().all(|cell| cell == first)
 }
 
 pub(super) fn encode(rows: TextRows<'_>, sink: &mut Sink<'_>) {
-    let cell = rows.cells_not_null().next().expect("a cell is not NULL");
-    sink.segment.extend_from_slice(cell);
+    sink.segment.extend_from_slice(rows.cell(0));
 }
 
 /// A parsed segment.

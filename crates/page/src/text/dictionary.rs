@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Codes are words like any others: few bits each, runs where the rows are sorted by the
-//! column, and exceptions where rare cells appear late. A NULL cell has the code before it.
+//! column, and exceptions where rare cells appear late.
 
 use std::ops::Range;
 
@@ -90,25 +90,19 @@ impl<'a> Draft<'a> {
             codes: Vec::with_capacity(rows.len()),
             entry_bytes: 0,
         };
-        let (mut code, mut decoded_bytes) = (0, 0);
         for row in 0..rows.len() {
-            if !rows.is_null(row) {
-                code = known.code(rows, row, draft.entries.len() as u64);
-                if code == draft.entries.len() as u64 {
-                    draft.add(rows.cell(row));
-                    if row >= ROWS_BEFORE_GIVING_UP && draft.entries.len() * 4 > row * 3 {
-                        return None;
-                    }
+            let next = draft.entries.len() as u64;
+            let code = known.code(rows, row, next);
+            if code == next {
+                draft.add(rows.cell(row));
+                if row >= ROWS_BEFORE_GIVING_UP && draft.entries.len() * 4 > row * 3 {
+                    return None;
                 }
             }
             draft.codes.push(code);
-            decoded_bytes += draft
-                .entries
-                .get(code as usize)
-                .map_or(0, |entry| entry.len());
         }
         let limit = decoded_text_bytes_max(draft.entry_bytes, rows.len());
-        (decoded_bytes <= limit).then_some(draft)
+        (rows.contents().len() <= limit).then_some(draft)
     }
 
     fn add(&mut self, cell: &'a [u8]) {

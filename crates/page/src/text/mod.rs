@@ -5,9 +5,8 @@
 //! 3. Long cells that share pieces: a symbol table (FSST).
 //! 4. Otherwise plain.
 //!
-//! What a NULL cell holds is never stored: it is empty, or whatever the cell before is.
-//!
-//! Does not: check UTF-8. The Arrow array does when it is built.
+//! Does not: know cells that are NULL (see `nulls`), check UTF-8 (the Arrow array does when it is
+//! built).
 
 mod cells;
 mod constant;
@@ -54,57 +53,57 @@ impl TextCodec {
 /// Cells to be encoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextRows<'a> {
-    /// Where cells begin and end, one more than rows.
+    /// Where cells begin and end, one more than cells.
     pub(crate) offsets: &'a [i32],
     /// The bytes that the offsets point into.
     pub(crate) bytes: &'a [u8],
-    pub(crate) nulls: Option<&'a NullBuffer>,
 }
 
 impl<'a> TextRows<'a> {
-    pub(crate) fn len(&self) -> usize {
+    /// Collects the cells that are not NULL.
+    pub(crate) fn without_nulls(
+        self,
+        nulls: &NullBuffer,
+        offsets: &mut Vec<i32>,
+        bytes: &mut Vec<u8>,
+    ) {
+        offsets.clear();
+        bytes.clear();
+        offsets.push(0);
+        for row in nulls.valid_indices() {
+            bytes.extend_from_slice(self.cell(row));
+            offsets.push(bytes.len() as i32);
+        }
+    }
+
+    fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    fn lengths(&self) -> Lengths {
-        match self.nulls {
-            Some(_) => Lengths::of(self.cells().map(<[u8]>::len)),
-            None => Lengths::of(
-                self.offsets
-                    .windows(2)
-                    .map(|pair| (pair[1] - pair[0]) as usize),
-            ),
-        }
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.offsets
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as usize)
     }
 
-    #[inline]
-    fn is_null(&self, row: usize) -> bool {
-        self.nulls.is_some_and(|nulls| nulls.is_null(row))
-    }
-
-    /// A cell; empty where it is NULL.
-    #[inline]
-    fn cell(&self, row: usize) -> &'a [u8] {
-        if self.is_null(row) {
-            return &[];
-        }
-        &self.bytes[self.range(row)]
-    }
-
-    /// Where a cell that is not NULL lies in the bytes.
+    /// Where a cell lies in the bytes.
     #[inline]
     fn range(&self, row: usize) -> Range<usize> {
         self.offsets[row] as usize..self.offsets[row + 1] as usize
+    }
+
+    #[inline]
+    fn cell(&self, row: usize) -> &'a [u8] {
+        &self.bytes[self.range(row)]
     }
 
     fn cells(self) -> impl Iterator<Item = &'a [u8]> {
         (0..self.len()).map(move |row| self.cell(row))
     }
 
-    fn cells_not_null(self) -> impl Iterator<Item = &'a [u8]> {
-        (0..self.len())
-            .filter(move |&row| !self.is_null(row))
-            .map(move |row| self.cell(row))
+    /// All cells end to end.
+    fn contents(&self) -> &'a [u8] {
+        &self.bytes[self.offsets[0] as usize..self.offsets[self.len()] as usize]
     }
 }
 
@@ -115,13 +114,13 @@ pub(crate) struct TextEncoder {
 }
 
 impl TextEncoder {
-    /// Encodes the cells, at least one of which is not NULL.
+    /// Encodes the cells; there is at least one.
     pub(crate) fn encode(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
         if constant::pays(rows) {
             constant::encode(rows, sink);
             return TextCodec::Constant;
         }
-        let lengths = rows.lengths();
+        let lengths = Lengths::of(rows.lengths());
         let mut bytes_max = lengths.sum + lengths.packed_bytes();
         let dictionary =
             dictionary::Draft::of(rows).filter(|dictionary| dictionary.bytes() < bytes_max);

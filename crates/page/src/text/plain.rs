@@ -11,14 +11,8 @@ use crate::words::Sink;
 use super::{TextCells, TextDecoder, TextRows, ends};
 
 pub(super) fn encode(rows: TextRows<'_>, sink: &mut Sink<'_>) {
-    ends::write(rows.cells().map(<[u8]>::len), sink);
-    if rows.nulls.is_none() {
-        let (begin, end) = (rows.offsets[0] as usize, rows.offsets[rows.len()] as usize);
-        sink.segment.extend_from_slice(&rows.bytes[begin..end]);
-    } else {
-        rows.cells()
-            .for_each(|cell| sink.segment.extend_from_slice(cell));
-    }
+    ends::write(rows.lengths(), sink);
+    sink.segment.extend_from_slice(rows.contents());
 }
 
 /// A parsed segment.

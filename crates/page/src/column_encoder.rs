@@ -1,0 +1,207 @@
+//! From some rows of an Arrow array to a column's segment.
+//!
+//! 1. Write which cells are NULL.
+//! 2. Collect the cells that are not, in the form that the type's codecs take: words, wide
+//!    decimals or text.
+//! 3. Let the codecs encode them.
+//!
+//! Invariant: codecs never see a NULL. A page of a column with NULLs stores fewer cells than it
+//! has rows.
+
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
+};
+use arrow_buffer::NullBuffer;
+use types::ColumnType;
+
+use crate::cell::{Cell, plain_bytes};
+use crate::header::Encoding;
+use crate::nulls;
+use crate::text::{TextEncoder, TextRows};
+use crate::wide;
+use crate::words::{self, Sink};
+
+/// Some rows of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows<'a> {
+    pub(crate) array: &'a ArrayRef,
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+}
+
+impl<'a> Rows<'a> {
+    fn values<P: ArrowPrimitiveType>(&self) -> &'a [P::Native] {
+        &self.array.as_primitive::<P>().values()[self.start..][..self.len]
+    }
+
+    /// The offsets and bytes of a text or bytes array.
+    fn text(&self, column_type: ColumnType) -> TextRows<'a> {
+        let (offsets, bytes) = match column_type {
+            ColumnType::Text => {
+                let array = self.array.as_string::<i32>();
+                (array.value_offsets(), array.value_data())
+            }
+            _ => {
+                let array = self.array.as_binary::<i32>();
+                (array.value_offsets(), array.value_data())
+            }
+        };
+        TextRows {
+            offsets: &offsets[self.start..=self.start + self.len],
+            bytes,
+        }
+    }
+}
+
+/// Bytes of text that some rows of a column hold; 0 for other types.
+pub(crate) fn text_bytes(rows: Rows<'_>, column_type: ColumnType) -> usize {
+    match column_type {
+        ColumnType::Text | ColumnType::Bytes => {
+            let offsets = rows.text(column_type).offsets;
+            (offsets[rows.len] - offsets[0]) as usize
+        }
+        _ => 0,
+    }
+}
+
+/// Encodes columns of one type, reusing its memory from page to page.
+#[derive(Debug)]
+pub(crate) struct ColumnEncoder {
+    column_type: ColumnType,
+    words: Vec<u64>,
+    decimals: Vec<i128>,
+    offsets: Vec<i32>,
+    bytes: Vec<u8>,
+    text: TextEncoder,
+}
+
+impl ColumnEncoder {
+    pub(crate) fn new(column_type: ColumnType) -> Self {
+        Self {
+            column_type,
+            words: Vec::new(),
+            decimals: Vec::new(),
+            offsets: Vec::new(),
+            bytes: Vec::new(),
+            text: TextEncoder::default(),
+        }
+    }
+
+    pub(crate) fn column_type(&self) -> ColumnType {
+        self.column_type
+    }
+
+    /// Appends the segment of some rows of an array.
+    pub(crate) fn encode(&mut self, rows: Rows<'_>, sink: &mut Sink<'_>) -> Encoding {
+        let nulls = nulls::of_rows(rows.array, rows.start, rows.len);
+        let nulls = nulls.as_ref();
+        if nulls.is_some_and(|nulls| nulls.null_count() == rows.len) {
+            return Encoding::ALL_NULL;
+        }
+        let null_form = nulls::encode(nulls, sink.segment);
+        let codec = match self.column_type {
+            ColumnType::Text | ColumnType::Bytes => self.encode_text(rows, nulls, sink),
+            ColumnType::Decimal { .. } => self.encode_decimals(rows, nulls, sink),
+            _ => self.encode_words(rows, nulls, sink),
+        };
+        Encoding { codec, null_form }
+    }
+
+    fn encode_text(
+        &mut self,
+        rows: Rows<'_>,
+        nulls: Option<&NullBuffer>,
+        sink: &mut Sink<'_>,
+    ) -> u8 {
+        let mut cells = rows.text(self.column_type);
+        if let Some(nulls) = nulls {
+            cells.without_nulls(nulls, &mut self.offsets, &mut self.bytes);
+            cells = TextRows {
+                offsets: &self.offsets,
+                bytes: &self.bytes,
+            };
+        }
+        self.text.encode(cells, sink) as u8
+    }
+
+    fn encode_decimals(
+        &mut self,
+        rows: Rows<'_>,
+        nulls: Option<&NullBuffer>,
+        sink: &mut Sink<'_>,
+    ) -> u8 {
+        let values = rows.values::<Decimal128Type>();
+        self.decimals.clear();
+        match nulls {
+            None => self.decimals.extend_from_slice(values),
+            Some(nulls) => self
+                .decimals
+                .extend(nulls.valid_indices().map(|row| values[row])),
+        }
+        if !wide::fit_words(&self.decimals) {
+            return wide::encode(&self.decimals, sink) as u8;
+        }
+        self.words.clear();
+        self.words
+            .extend(self.decimals.iter().map(|cell| cell.to_word()));
+        words::encode(&self.words, i128::PLAIN_BYTES, sink) as u8
+    }
+
+    fn encode_words(
+        &mut self,
+        rows: Rows<'_>,
+        nulls: Option<&NullBuffer>,
+        sink: &mut Sink<'_>,
+    ) -> u8 {
+        self.words.clear();
+        match self.column_type {
+            ColumnType::Bool => self.collect_bools(rows, nulls),
+            ColumnType::Int16 => self.collect::<Int16Type>(rows, nulls),
+            ColumnType::Int32 => self.collect::<Int32Type>(rows, nulls),
+            ColumnType::Int64 => self.collect::<Int64Type>(rows, nulls),
+            ColumnType::UInt64 => self.collect::<UInt64Type>(rows, nulls),
+            ColumnType::Float32 => self.collect::<Float32Type>(rows, nulls),
+            ColumnType::Float64 => self.collect::<Float64Type>(rows, nulls),
+            ColumnType::Date => self.collect::<Date32Type>(rows, nulls),
+            ColumnType::Time => self.collect::<Time64MicrosecondType>(rows, nulls),
+            ColumnType::Timestamp | ColumnType::TimestampTz => {
+                self.collect::<TimestampMicrosecondType>(rows, nulls);
+            }
+            ColumnType::Decimal { .. } | ColumnType::Text | ColumnType::Bytes => {
+                unreachable!("these types have encodings of their own")
+            }
+        }
+        words::encode(&self.words, plain_bytes(self.column_type), sink) as u8
+    }
+
+    fn collect<P: ArrowPrimitiveType>(&mut self, rows: Rows<'_>, nulls: Option<&NullBuffer>)
+    where
+        P::Native: Cell,
+    {
+        let values = rows.values::<P>();
+        match nulls {
+            None => self
+                .words
+                .extend(values.iter().map(|value| value.to_word())),
+            Some(nulls) => {
+                self.words
+                    .extend(nulls.valid_indices().map(|row| values[row].to_word()));
+            }
+        }
+    }
+
+    fn collect_bools(&mut self, rows: Rows<'_>, nulls: Option<&NullBuffer>) {
+        let values = rows.array.as_boolean().values().slice(rows.start, rows.len);
+        match nulls {
+            None => self.words.extend(values.iter().map(u64::from)),
+            Some(nulls) => {
+                let valid = nulls.valid_indices();
+                self.words
+                    .extend(valid.map(|row| u64::from(values.value(row))));
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! From a column's segment to an Arrow array, for all rows or for some slots.
+//!
+//! 1. Read which cells are NULL. Those are not stored: slots become *ranks*, the number of
+//!    stored cells in front.
+//! 2. Let the codec decode all stored cells, or those of the ranks.
+//! 3. Spread them over the selected rows that are not NULL.
+
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
+};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, new_null_array,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use types::ColumnType;
+
+use crate::cell::{Cell, plain_bytes};
+use crate::cursor::Cursor;
+use crate::error::PageError;
+use crate::header::Encoding;
+use crate::nulls::{self, NullForm};
+use crate::text::{Text, TextCells, TextCodec};
+use crate::wide::{Wide, WideCodec};
+use crate::words::{WordCodec, Words};
+
+const NO_SUCH_CODEC: PageError = PageError::Malformed("the column's type has no such codec");
+
+/// Which rows to decode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Selection<'a> {
+    All,
+    /// Ascending, below the number of rows.
+    Slots(&'a [u32]),
+}
+
+/// A column's segment and what is needed to read it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnReader<'a> {
+    pub(crate) column_type: ColumnType,
+    pub(crate) encoding: Encoding,
+    pub(crate) rows: usize,
+    pub(crate) segment: &'a [u8],
+    pub(crate) section: &'a [u8],
+}
+
+impl<'a> ColumnReader<'a> {
+    /// The word of all rows, if the column is encoded as a constant without NULLs.
+    pub(crate) fn constant(&self) -> Option<u64> {
+        let codec = WordCodec::from_u8(self.encoding.codec)?;
+        if codec != WordCodec::Constant || self.encoding.null_form != NullForm::None {
+            return None;
+        }
+        let cells = self.all_cells(Cursor::new(self.segment));
+        cells.open_words(codec).ok()?.constant()
+    }
+
+    /// Decodes the selected rows.
+    pub(crate) fn decode(&self, selection: Selection<'_>) -> Result<ArrayRef, PageError> {
+        if self.encoding == Encoding::ALL_NULL {
+            let selected = match selection {
+                Selection::All => self.rows,
+                Selection::Slots(slots) => slots.len(),
+            };
+            return Ok(new_null_array(&self.column_type.arrow_type(), selected));
+        }
+        let mut cursor = Cursor::new(self.segment);
+        let nulls = nulls::decode(self.encoding.null_form, &mut cursor, self.rows)?;
+        let mut cells = self.all_cells(cursor);
+        let Some(nulls) = nulls else {
+            cells.selection = selection;
+            return cells.decode();
+        };
+        cells.stored = self.rows - nulls.null_count();
+        match selection {
+            Selection::All => {
+                cells.nulls = Some(nulls);
+                cells.decode()
+            }
+            Selection::Slots(slots) => {
+                let ranks = nulls::ranks(&nulls, slots);
+                cells.selection = Selection::Slots(&ranks);
+                cells.nulls = Some(nulls::gather(&nulls, slots));
+                cells.decode()
+            }
+        }
+    }
+
+    /// The cells behind the NULLs, as if there were none.
+    fn all_cells<'s>(&self, cursor: Cursor<'a>) -> Cells<'a, 's> {
+        Cells {
+            column_type: self.column_type,
+            codec: self.encoding.codec,
+            cursor,
+            section: self.section,
+            stored: self.rows,
+            selection: Selection::All,
+            nulls: None,
+        }
+    }
+}
+
+/// The stored cells of a column, and what becomes of them.
+struct Cells<'a, 's> {
+    column_type: ColumnType,
+    codec: u8,
+    cursor: Cursor<'a>,
+    section: &'a [u8],
+    /// The number of stored cells.
+    stored: usize,
+    /// Which of the stored cells to decode.
+    selection: Selection<'s>,
+    /// The NULLs of the rows over which to spread them.
+    nulls: Option<NullBuffer>,
+}
+
+impl<'a> Cells<'a, '_> {
+    fn decode(self) -> Result<ArrayRef, PageError> {
+        match self.column_type {
+            ColumnType::Bool => self.decode_bool(),
+            ColumnType::Int16 => self.decode_primitive::<Int16Type>(),
+            ColumnType::Int32 => self.decode_primitive::<Int32Type>(),
+            ColumnType::Int64 => self.decode_primitive::<Int64Type>(),
+            ColumnType::UInt64 => self.decode_primitive::<UInt64Type>(),
+            ColumnType::Float32 => self.decode_primitive::<Float32Type>(),
+            ColumnType::Float64 => self.decode_primitive::<Float64Type>(),
+            ColumnType::Date => self.decode_primitive::<Date32Type>(),
+            ColumnType::Time => self.decode_primitive::<Time64MicrosecondType>(),
+            ColumnType::Timestamp | ColumnType::TimestampTz => {
+                self.decode_primitive::<TimestampMicrosecondType>()
+            }
+            ColumnType::Decimal { .. } => self.decode_decimal(),
+            ColumnType::Text | ColumnType::Bytes => self.decode_text(),
+        }
+    }
+
+    fn selected(&self) -> usize {
+        match self.selection {
+            Selection::All => self.stored,
+            Selection::Slots(ranks) => ranks.len(),
+        }
+    }
+
+    fn open_words(&self, codec: WordCodec) -> Result<Words<'a>, PageError> {
+        let mut cursor = self.cursor;
+        Words::open(
+            codec,
+            plain_bytes(self.column_type),
+            &mut cursor,
+            self.stored,
+            self.section,
+        )
+    }
+
+    fn decode_words<T: Cell>(&self) -> Result<Vec<T>, PageError> {
+        let words = self.open_words(WordCodec::from_u8(self.codec).ok_or(NO_SUCH_CODEC)?)?;
+        let mut cells = Vec::with_capacity(self.selected());
+        match self.selection {
+            Selection::All => words.decode(&mut cells)?,
+            Selection::Slots(ranks) => words.gather(ranks, &mut cells)?,
+        }
+        assert_eq!(cells.len(), self.selected(), "codecs decode one cell a row");
+        Ok(self.spread(cells))
+    }
+
+    fn spread<T: Copy + Default>(&self, cells: Vec<T>) -> Vec<T> {
+        match &self.nulls {
+            None => cells,
+            Some(nulls) => nulls::spread(&cells, nulls),
+        }
+    }
+
+    fn decode_primitive<P: ArrowPrimitiveType>(self) -> Result<ArrayRef, PageError>
+    where
+        P::Native: Cell,
+    {
+        let cells = self.decode_words::<P::Native>()?;
+        Ok(self.primitive::<P>(cells))
+    }
+
+    fn primitive<P: ArrowPrimitiveType>(self, cells: Vec<P::Native>) -> ArrayRef {
+        let array = PrimitiveArray::<P>::new(cells.into(), self.nulls);
+        Arc::new(array.with_data_type(self.column_type.arrow_type()))
+    }
+
+    fn decode_bool(self) -> Result<ArrayRef, PageError> {
+        let cells = self.decode_words::<u8>()?;
+        let bits = BooleanBuffer::collect_bool(cells.len(), |row| cells[row] != 0);
+        Ok(Arc::new(BooleanArray::new(bits, self.nulls)))
+    }
+
+    fn decode_decimal(self) -> Result<ArrayRef, PageError> {
+        let Some(codec) = WideCodec::from_u8(self.codec) else {
+            return self.decode_primitive::<Decimal128Type>();
+        };
+        let wide = Wide::open(codec, self.cursor, self.stored, self.section)?;
+        let mut cells = Vec::with_capacity(self.selected());
+        match self.selection {
+            Selection::All => wide.decode(&mut cells)?,
+            Selection::Slots(ranks) => wide.gather(ranks, &mut cells)?,
+        }
+        let cells = self.spread(cells);
+        Ok(self.primitive::<Decimal128Type>(cells))
+    }
+
+    fn decode_text(self) -> Result<ArrayRef, PageError> {
+        let codec = TextCodec::from_u8(self.codec).ok_or(NO_SUCH_CODEC)?;
+        let text = Text::open(codec, self.cursor, self.stored, self.section)?;
+        let TextCells { mut offsets, bytes } = match self.selection {
+            Selection::All => text.decode()?,
+            Selection::Slots(ranks) => text.gather(ranks)?,
+        };
+        if let Some(nulls) = &self.nulls {
+            offsets = nulls::spread_offsets(&offsets, nulls);
+        }
+        let offsets = OffsetBuffer::new(offsets.into());
+        if self.column_type == ColumnType::Bytes {
+            return Ok(Arc::new(BinaryArray::new(
+                offsets,
+                bytes.into(),
+                self.nulls,
+            )));
+        }
+        StringArray::try_new(offsets, bytes.into(), self.nulls)
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(|_| PageError::Malformed("text is not UTF-8"))
+    }
+}

@@ -1,0 +1,155 @@
+//! Pages that were written once and must be readable for ever, and the example of the format's
+//! document.
+//!
+//! A golden file is one page of `GOLDEN_IDENTITY`. What is in it, `recipes` says. When the
+//! format changes, version 1's files stay and new ones join them.
+
+use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray, UInt64Array};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use types::ColumnType;
+
+use super::{DECIMAL, Nulls, Recipe, Shape, assert_same};
+use crate::header::Header;
+use crate::{Page, PageEncoder, PageIdentity};
+
+const GOLDEN_IDENTITY: PageIdentity = PageIdentity {
+    file: 1,
+    offset: 65_536,
+};
+
+const ROWS: usize = 600;
+
+const GOLDEN: [(&str, &[u8]); 3] = [
+    ("words", include_bytes!("golden/v1-words.page")),
+    ("text", include_bytes!("golden/v1-text.page")),
+    ("large", include_bytes!("golden/v1-large.page")),
+];
+
+fn recipe(column_type: ColumnType, shape: Shape, nulls: Nulls, seed: u64) -> Recipe {
+    Recipe {
+        column_type,
+        shape,
+        nulls,
+        seed,
+    }
+}
+
+/// The columns of a golden file.
+fn recipes(name: &str) -> Vec<Recipe> {
+    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
+    let shapes = [Constant, Small, Ascending, Runs, Outliers, Few, Noise];
+    match name {
+        "words" => {
+            let mut recipes: Vec<Recipe> = super::TYPES[..12]
+                .iter()
+                .enumerate()
+                .map(|(seed, &t)| recipe(t, shapes[seed % 7], Nulls::Rare, seed as u64))
+                .collect();
+            recipes.extend(shapes.map(|shape| recipe(ColumnType::Int64, shape, Nulls::None, 5)));
+            // Seeds 0, 1 and 2 make decimals of 64 bits, with a base, and of 128 bits.
+            recipes.extend([0, 1, 2].map(|seed| recipe(DECIMAL, Small, Nulls::Half, seed)));
+            recipes.push(recipe(DECIMAL, Noise, Nulls::Mostly, 2));
+            recipes.push(recipe(ColumnType::Date, Small, Nulls::All, 0));
+            recipes
+        }
+        "text" => shapes
+            .iter()
+            .flat_map(|&shape| {
+                [
+                    recipe(ColumnType::Text, shape, Nulls::None, 7),
+                    recipe(ColumnType::Bytes, shape, Nulls::Half, 8),
+                    recipe(ColumnType::Text, shape, Nulls::Mostly, 9),
+                ]
+            })
+            .collect(),
+        "large" => vec![recipe(ColumnType::Text, Noise, Nulls::None, 3); 6],
+        _ => unreachable!("there are three golden files"),
+    }
+}
+
+fn arrays(recipes: &[Recipe]) -> (Vec<ColumnType>, Vec<ArrayRef>) {
+    let types = recipes.iter().map(|r| r.column_type).collect();
+    (types, recipes.iter().map(|r| r.array(ROWS)).collect())
+}
+
+#[test]
+fn golden_pages_are_readable() {
+    for (name, bytes) in GOLDEN {
+        let (types, columns) = arrays(&recipes(name));
+        let page = Page::open(bytes.into(), &types, GOLDEN_IDENTITY).expect(name);
+        for (column, expected) in columns.iter().enumerate() {
+            let decoded = page.decode(column).expect(name);
+            assert_same(&decoded, expected);
+        }
+    }
+}
+
+/// A codec that no golden file has could change unnoticed.
+#[test]
+fn golden_pages_have_every_codec_and_null_form() {
+    let (mut codecs, mut null_forms) = (BTreeSet::new(), BTreeSet::new());
+    for (name, bytes) in GOLDEN {
+        let columns = recipes(name).len();
+        let header = Header::open(bytes, columns, GOLDEN_IDENTITY).expect(name);
+        for column in 0..columns {
+            let encoding = header.encoding(bytes, column);
+            codecs.insert(encoding.codec);
+            null_forms.insert(encoding.null_form as u8);
+        }
+    }
+    let expected = [0, 1, 2, 3, 4, 5, 6, 8, 9, 16, 17, 18, 19];
+    assert_eq!(codecs, BTreeSet::from(expected));
+    assert_eq!(null_forms, BTreeSet::from([0, 1, 2, 3]));
+}
+
+#[test]
+#[ignore = "writes the golden files, once for each version of the format"]
+fn write_golden_pages() {
+    for (name, _) in GOLDEN {
+        let (types, columns) = arrays(&recipes(name));
+        let mut bytes = Vec::new();
+        let rows =
+            PageEncoder::new(&types, 1 << 20).encode(&columns, 0, GOLDEN_IDENTITY, &mut bytes);
+        assert_eq!(rows, ROWS);
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/golden");
+        std::fs::write(format!("{folder}/v1-{name}.page"), bytes).expect("the folder is there");
+    }
+}
+
+/// The page of the worked example in `docs/format/page.md`.
+fn example() -> Vec<u8> {
+    let types = [
+        ColumnType::Int64,
+        ColumnType::Int32,
+        ColumnType::Text,
+        ColumnType::UInt64,
+    ];
+    let columns: [ArrayRef; 4] = [
+        Arc::new(Int64Array::from(vec![10, 11, 12, 1 << 60])),
+        Arc::new(Int32Array::from(vec![Some(5), None, Some(7), Some(6)])),
+        Arc::new(StringArray::from(vec!["paid", "late", "paid", "paid"])),
+        Arc::new(UInt64Array::from(vec![300; 4])),
+    ];
+    let mut bytes = Vec::new();
+    let identity = PageIdentity { file: 1, offset: 0 };
+    PageEncoder::new(&types, 4096).encode(&columns, 0, identity, &mut bytes);
+    bytes
+}
+
+/// The document's example is what the code writes, so the one cannot change without the other.
+#[test]
+fn the_document_shows_these_bytes() {
+    let document = include_str!("../../../../docs/format/page.md");
+    let example_text = document
+        .split("## Worked example")
+        .nth(1)
+        .expect("there is an example");
+    let shown: Vec<u8> = example_text
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .flat_map(|line| line.split("  ").next().unwrap_or_default().split(' '))
+        .map(|byte| u8::from_str_radix(byte, 16).expect("two hexadecimal digits"))
+        .collect();
+    assert_eq!(shown, example(), "{:02x?}", example());
+}
