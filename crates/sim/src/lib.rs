@@ -24,5 +24,8 @@ pub use replica::{Replica, Step};
 
 /// An environment whose disk is simulated and whose clock stands still.
 pub fn environment(disk: &SimulatedDisk) -> Env {
-    Env { disk: Arc::new(disk.clone()), clock: Arc::new(SimulatedClock::new()) }
+    Env {
+        disk: Arc::new(disk.clone()),
+        clock: Arc::new(SimulatedClock::new()),
+    }
 }

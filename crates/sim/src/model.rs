@@ -92,25 +92,42 @@ impl State {
 
     /// Whether a row exists.
     pub fn contains(&self, table: TableId, key: Key) -> bool {
-        self.tables.get(&table).is_some_and(|rows| rows.contains_key(&key))
+        self.tables
+            .get(&table)
+            .is_some_and(|rows| rows.contains_key(&key))
     }
 
     /// Applies a transaction.
     pub fn apply(&mut self, transaction: &Transaction) {
-        transaction.changes.iter().for_each(|change| self.apply_change(change));
+        transaction
+            .changes
+            .iter()
+            .for_each(|change| self.apply_change(change));
     }
 
     fn apply_change(&mut self, change: &Change) {
         let rows = self.tables.entry(change.table()).or_default();
         match change {
             Change::Truncate { .. } => rows.clear(),
-            Change::Write { key, write: Write::Put(row), .. } => {
+            Change::Write {
+                key,
+                write: Write::Put(row),
+                ..
+            } => {
                 rows.insert(*key, row.clone());
             }
-            Change::Write { key, write: Write::Delete, .. } => {
+            Change::Write {
+                key,
+                write: Write::Delete,
+                ..
+            } => {
                 rows.remove(key);
             }
-            Change::Write { key, write: Write::Patch { number, price }, .. } => {
+            Change::Write {
+                key,
+                write: Write::Patch { number, price },
+                ..
+            } => {
                 let row = rows.get_mut(key).expect("a source patches rows that exist");
                 row.number = *number;
                 row.price = *price;

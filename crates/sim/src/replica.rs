@@ -12,6 +12,7 @@
 //!
 //! Invariant: everything follows from the seed and the planned faults.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -91,6 +92,21 @@ struct Cursor {
     change: usize,
 }
 
+/// What the stores of a replica did, to see that a scenario is worth its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Merges that were committed.
+    pub merges: u64,
+    /// Bytes that flushes wrote.
+    pub bytes_flushed: u64,
+    /// Bytes that merges wrote.
+    pub bytes_merged: u64,
+    /// Processes that started.
+    pub starts: u64,
+    /// Rows that were compared.
+    pub rows: u64,
+}
+
 /// The store with everything that has to be known to check it.
 pub struct Replica {
     random: StdRng,
@@ -107,8 +123,9 @@ pub struct Replica {
     acknowledged: CommitPosition,
     kept: Vec<Kept>,
     hold: Option<HistoryHold>,
-    /// What can be scanned may be damaged: errors that name a file are right answers.
-    pub tolerates_damage: bool,
+    /// Errors of scans that a damaged disk is allowed, see [`Replica::tolerate_damage`].
+    damage: Option<RefCell<Vec<StoreError>>>,
+    done: Cell<Done>,
 }
 
 /// What the store keeps for the source with a position.
@@ -147,13 +164,63 @@ impl Replica {
             acknowledged: CommitPosition::ZERO,
             kept: Vec::new(),
             hold: None,
-            tolerates_damage: false,
+            damage: None,
+            done: Cell::default(),
         }
     }
 
     /// The disk, to plan faults.
     pub fn disk(&self) -> &SimulatedDisk {
         &self.disk
+    }
+
+    /// A second replica that goes on from the same place, on a copy of the disk.
+    ///
+    /// # Panics
+    /// When the process runs: there is no second one in the same state.
+    pub fn fork(&self) -> Self {
+        assert!(self.store.is_none(), "no process runs");
+        Self {
+            random: self.random.clone(),
+            disk: self.disk.fork(),
+            options: self.options.clone(),
+            source: self.source.clone(),
+            store: None,
+            next: self.next,
+            tables: self.tables.clone(),
+            next_table: self.next_table,
+            visible: self.visible,
+            visible_state: Rc::clone(&self.visible_state),
+            acknowledged: self.acknowledged,
+            kept: Vec::new(),
+            hold: None,
+            damage: self.damage.clone(),
+            done: self.done.clone(),
+        }
+    }
+
+    /// From now on a scan may answer with an error that names a damaged file; rows still have to
+    /// be right. [`Self::damage`] has the errors.
+    pub fn tolerate_damage(&mut self) {
+        self.damage = Some(RefCell::default());
+    }
+
+    /// The damage that scans reported.
+    pub fn damage(&self) -> Vec<StoreError> {
+        self.damage
+            .as_ref()
+            .map(|damage| damage.borrow().clone())
+            .unwrap_or_default()
+    }
+
+    /// What was done so far.
+    pub fn done(&self) -> Done {
+        self.done.get()
+    }
+
+    /// Whether the process runs.
+    pub fn is_running(&self) -> bool {
+        self.store.is_some()
     }
 
     /// Starts the process: opens the store and checks what was recovered. An error is the
@@ -170,28 +237,38 @@ impl Replica {
             change: 0,
         };
         self.store = Some(store);
+        self.note(|done| done.starts += 1);
         self.check_everything()
     }
 
-    /// Ends the process, by a crash or in order, and finds the disk that it leaves.
+    /// Ends the process, if it runs, and finds the disk that it leaves. What the process would
+    /// do on its way out is not done.
     pub fn end(&mut self, crash: Crash) {
         self.acknowledge();
-        if self.disk.has_crashed() || matches!(crash, Crash::PowerCut { .. }) {
-            let found = self.disk.crash(crash);
-            self.drop_handles();
-            self.disk = found;
-        } else {
-            // A process that was killed deletes nothing on its way out.
-            let found = self.disk.crash(Crash::Kill);
-            self.drop_handles();
-            self.disk = found;
+        let found = self.disk.crash(crash);
+        self.stop();
+        self.disk = found;
+    }
+
+    /// Ends the process in order; the disk is as it leaves it.
+    pub fn stop(&mut self) {
+        self.acknowledge();
+        self.kept.clear();
+        self.hold = None;
+        if let Some(store) = self.store.take() {
+            let stats = store.stats();
+            self.note(|done| {
+                done.merges += stats.merges_done;
+                done.bytes_flushed += stats.bytes_flushed;
+                done.bytes_merged += stats.bytes_merged;
+            });
         }
     }
 
-    fn drop_handles(&mut self) {
-        self.kept.clear();
-        self.hold = None;
-        self.store = None;
+    fn note(&self, change: impl FnOnce(&mut Done)) {
+        let mut done = self.done.get();
+        change(&mut done);
+        self.done.set(done);
     }
 
     /// Takes one step.
@@ -255,7 +332,10 @@ impl Replica {
         let Some(store) = &self.store else { return };
         let durable = store.durable();
         assert!(durable.position >= self.acknowledged, "durable went back");
-        assert!(durable.position <= self.visible, "durable before it was visible");
+        assert!(
+            durable.position <= self.visible,
+            "durable before it was visible"
+        );
         self.acknowledged = durable.position;
     }
 
@@ -281,9 +361,16 @@ impl Replica {
         let log = self.source.log();
         let transactions = self.random.random_range(1..=4);
         let end = (self.next.transaction + transactions).min(log.len());
-        let mut stop = Cursor { transaction: end, change: 0 };
+        let mut stop = Cursor {
+            transaction: end,
+            change: 0,
+        };
         if let Some(transaction) = log.get(end).filter(|_| self.random.random_ratio(1, 4)) {
-            let first = if end == self.next.transaction { self.next.change } else { 0 };
+            let first = if end == self.next.transaction {
+                self.next.change
+            } else {
+                0
+            };
             stop.change = self.random.random_range(first..=transaction.changes.len());
         }
         let changes = self.changes_until(stop);
@@ -299,10 +386,19 @@ impl Replica {
     fn changes_until(&self, stop: Cursor) -> BTreeMap<TableId, Vec<(CommitPosition, Change)>> {
         let mut changes: BTreeMap<TableId, Vec<(CommitPosition, Change)>> = BTreeMap::new();
         for index in self.next.transaction..=stop.transaction {
-            let Some(transaction) = self.source.log().get(index) else { break };
-            let first = if index == self.next.transaction { self.next.change } else { 0 };
-            let last =
-                if index == stop.transaction { stop.change } else { transaction.changes.len() };
+            let Some(transaction) = self.source.log().get(index) else {
+                break;
+            };
+            let first = if index == self.next.transaction {
+                self.next.change
+            } else {
+                0
+            };
+            let last = if index == stop.transaction {
+                stop.change
+            } else {
+                transaction.changes.len()
+            };
             for change in &transaction.changes[first.min(last)..last] {
                 if self.tables.contains_key(&change.table()) {
                     let of_table = changes.entry(change.table()).or_default();
@@ -313,11 +409,7 @@ impl Replica {
         changes
     }
 
-    fn ingest_table(
-        &mut self,
-        table: Table,
-        changes: &[(CommitPosition, Change)],
-    ) -> StepResult {
+    fn ingest_table(&mut self, table: Table, changes: &[(CommitPosition, Change)]) -> StepResult {
         let store = Arc::clone(self.store());
         let mut writes: Vec<(CommitPosition, Key, Write)> = Vec::new();
         for (position, change) in changes {
@@ -333,7 +425,9 @@ impl Replica {
     }
 
     fn publish(&mut self) {
-        let Some(last) = self.next.transaction.checked_sub(1) else { return };
+        let Some(last) = self.next.transaction.checked_sub(1) else {
+            return;
+        };
         let position = self.source.log()[last].position;
         if position <= self.visible {
             return;
@@ -351,7 +445,11 @@ impl Replica {
     fn flush(&mut self) -> StepResult {
         let published = self.visible;
         self.store().flush()?;
-        assert_eq!(self.store().durable().position, published, "a flush makes all durable");
+        assert_eq!(
+            self.store().durable().position,
+            published,
+            "a flush makes all durable"
+        );
         Ok(())
     }
 
@@ -381,10 +479,16 @@ impl Replica {
 
     fn pin_at(&mut self) {
         let Some(hold) = &self.hold else { return };
-        let position = self.random.random_range(hold.position().0..=self.visible.0 + 3);
+        let position = self
+            .random
+            .random_range(hold.position().0..=self.visible.0 + 3);
         let position = CommitPosition(position);
         let snapshot = self.store().pin_at(hold, position);
-        assert_eq!(snapshot.is_some(), position <= self.visible, "held positions can be pinned");
+        assert_eq!(
+            snapshot.is_some(),
+            position <= self.visible,
+            "held positions can be pinned"
+        );
         if let Some(snapshot) = snapshot {
             assert_eq!(snapshot.position(), position);
             let state = Rc::new(self.source.state_at(position));
@@ -394,8 +498,14 @@ impl Replica {
 
     /// Scans a part of a table in a kept snapshot or in a new one.
     fn scan(&mut self) -> StepResult {
-        let Some(table) = self.some_table() else { return Ok(()) };
-        let mut bound = || self.random.random_bool(0.5).then(|| self.random.random_range(0..KEYS));
+        let Some(table) = self.some_table() else {
+            return Ok(());
+        };
+        let mut bound = || {
+            self.random
+                .random_bool(0.5)
+                .then(|| self.random.random_range(0..KEYS))
+        };
         let (start, end) = (bound(), bound());
         let index = self.random.random_range(0..=self.kept.len());
         let batch_rows = self.random.random_range(1..200);
@@ -411,23 +521,41 @@ impl Replica {
         let range = table.range(start, end);
         if self.random.random_bool(0.7) {
             let projection = (0..table.columns()).collect();
-            let request = ScanRequest { projection, range, batch_rows };
+            let request = ScanRequest {
+                projection,
+                range,
+                batch_rows,
+            };
             return compare(snapshot, table, request, &expected);
         }
-        let request = ScanRequest { projection: Vec::new(), range, batch_rows };
+        let request = ScanRequest {
+            projection: Vec::new(),
+            range,
+            batch_rows,
+        };
         count(snapshot, table, request, expected.len())
     }
 
     fn split(&mut self) -> StepResult {
-        let Some(table) = self.some_table() else { return Ok(()) };
+        let Some(table) = self.some_table() else {
+            return Ok(());
+        };
         let parts = self.random.random_range(1..8);
         let snapshot = self.store().pin();
         let ranges = snapshot.split(table.id, parts)?;
-        assert!(ranges.len() <= parts.max(1), "{} of {parts} parts", ranges.len());
+        assert!(
+            ranges.len() <= parts.max(1),
+            "{} of {parts} parts",
+            ranges.len()
+        );
         let mut rows = Vec::new();
         for range in ranges {
             let projection = (0..table.columns()).collect();
-            let request = ScanRequest { projection, range, batch_rows: 1_000 };
+            let request = ScanRequest {
+                projection,
+                range,
+                batch_rows: 1_000,
+            };
             for batch in snapshot.scan(table.id, request)? {
                 rows.extend(table.rows(&batch?));
             }
@@ -441,27 +569,50 @@ impl Replica {
         if self.tables.len() == TABLES_MAX {
             return Ok(());
         }
-        let table = Table { id: TableId(self.next_table) };
+        let table = Table {
+            id: TableId(self.next_table),
+        };
         self.next_table += 1;
         self.tables.insert(table.id, false);
-        self.store().create_table(table.id, table.schema())?;
-        self.tables.insert(table.id, true);
-        Ok(())
+        let created = self.store().create_table(table.id, table.schema());
+        self.settle_table(table.id, created.is_ok(), &created);
+        created
     }
 
     fn drop_table(&mut self) -> StepResult {
         if self.tables.len() < 3 {
             return Ok(());
         }
-        let Some(table) = self.some_table() else { return Ok(()) };
+        let Some(table) = self.some_table() else {
+            return Ok(());
+        };
         self.tables.insert(table.id, false);
-        self.store().drop_table(table.id)?;
-        self.tables.remove(&table.id);
-        Ok(())
+        let dropped = self.store().drop_table(table.id);
+        self.settle_table(table.id, dropped.is_err(), &dropped);
+        dropped
+    }
+
+    /// A change of the tables that failed did not happen. But for a failed sync: then the next
+    /// process finds out.
+    fn settle_table(&mut self, table: TableId, exists: bool, result: &StepResult) {
+        let unknown = matches!(result, Err(StoreError::Poisoned(_))) || self.disk.has_crashed();
+        match (unknown, exists) {
+            (true, _) => {}
+            (false, true) => {
+                self.tables.insert(table, true);
+            }
+            (false, false) => {
+                self.tables.remove(&table);
+            }
+        }
     }
 
     fn restart(&mut self) -> StepResult {
-        self.end(Crash::Kill);
+        if self.random.random_bool(0.5) {
+            self.stop();
+        } else {
+            self.end(Crash::Kill);
+        }
         self.start()
     }
 
@@ -477,9 +628,20 @@ impl Replica {
         let log = self.source.log();
         let ends = self.source.transactions_until(position).checked_sub(1);
         let committed = ends.map_or(CommitPosition::ZERO, |last| log[last].position);
-        assert_eq!(position, committed, "a position between two commits was recovered");
-        let expected = if position == CommitPosition::ZERO { Vec::new() } else { metadata(position) };
-        assert_eq!(*store.metadata(), *expected, "metadata of another position was recovered");
+        assert_eq!(
+            position, committed,
+            "a position between two commits was recovered"
+        );
+        let expected = if position == CommitPosition::ZERO {
+            Vec::new()
+        } else {
+            metadata(position)
+        };
+        assert_eq!(
+            *store.metadata(),
+            *expected,
+            "metadata of another position was recovered"
+        );
         assert_eq!(store.durable().position, position);
         self.check_tables(store);
     }
@@ -487,11 +649,17 @@ impl Replica {
     fn check_tables(&mut self, store: &Store) {
         let found: Vec<TableId> = store.tables().iter().map(|(table, _)| *table).collect();
         for (table, certain) in &self.tables {
-            assert!(!certain || found.contains(table), "table {table} is missing");
+            assert!(
+                !certain || found.contains(table),
+                "table {table} is missing"
+            );
         }
         for &table in &found {
             assert!(self.tables.contains_key(&table), "table {table} is back");
-            assert_eq!(store.schema(table).as_deref(), Some(&Table { id: table }.schema()));
+            assert_eq!(
+                store.schema(table).as_deref(),
+                Some(&Table { id: table }.schema())
+            );
         }
         self.tables = found.into_iter().map(|table| (table, true)).collect();
     }
@@ -506,15 +674,23 @@ impl Replica {
     }
 
     fn check_all_tables(&self, snapshot: &Snapshot, state: &State) -> StepResult {
-        for (&id, _) in &self.tables {
+        for &id in self.tables.keys() {
             let table = Table { id };
             let expected = rows_between(&state.rows(id), None, None);
             let projection = (0..table.columns()).collect();
             let range = table.range(None, None);
-            let request = ScanRequest { projection, range, batch_rows: 1_000 };
-            match compare(snapshot, table, request, &expected) {
-                Err(StoreError::Corrupt { .. }) if self.tolerates_damage => {}
-                compared => compared?,
+            let request = ScanRequest {
+                projection,
+                range,
+                batch_rows: 1_000,
+            };
+            let compared = compare(snapshot, table, request, &expected);
+            self.note(|done| done.rows += expected.len() as u64);
+            match (compared, &self.damage) {
+                (Err(error @ StoreError::Corrupt { .. }), Some(damage)) => {
+                    damage.borrow_mut().push(error);
+                }
+                (compared, _) => compared?,
             }
         }
         Ok(())
@@ -539,24 +715,28 @@ fn compare(
                 return Err(error);
             }
         };
-        assert!(batch.num_rows() <= batch_rows, "{} rows in a batch", batch.num_rows());
+        assert!(
+            batch.num_rows() <= batch_rows,
+            "{} rows in a batch",
+            batch.num_rows()
+        );
         rows.extend(table.rows(&batch));
     }
     assert_same(table, snapshot.position(), &rows, expected);
     Ok(())
 }
 
-fn count(
-    snapshot: &Snapshot,
-    table: Table,
-    request: ScanRequest,
-    expected: usize,
-) -> StepResult {
+fn count(snapshot: &Snapshot, table: Table, request: ScanRequest, expected: usize) -> StepResult {
     let mut rows = 0;
     for batch in snapshot.scan(table.id, request)? {
         rows += batch?.num_rows();
     }
-    assert_eq!(rows, expected, "rows of {table:?} at {}", snapshot.position());
+    assert_eq!(
+        rows,
+        expected,
+        "rows of {table:?} at {}",
+        snapshot.position()
+    );
     Ok(())
 }
 

@@ -4,6 +4,8 @@
 //! versions of one key), from many, or ascend (as new orders do); patches and deletes hit rows
 //! that exist; now and then a table is truncated.
 
+use std::collections::BTreeSet;
+
 use rand::Rng;
 use rand::rngs::StdRng;
 use types::{CommitPosition, TableId};
@@ -25,7 +27,7 @@ enum Pattern {
 }
 
 /// The log so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Source {
     log: Vec<Transaction>,
     head: State,
@@ -48,12 +50,16 @@ impl Source {
 
     /// The number of transactions up to `position`.
     pub fn transactions_until(&self, position: CommitPosition) -> usize {
-        self.log.partition_point(|transaction| transaction.position <= position)
+        self.log
+            .partition_point(|transaction| transaction.position <= position)
     }
 
     /// Commits one more transaction on these tables.
     pub fn commit(&mut self, random: &mut StdRng, tables: &[TableId]) {
-        let before = self.log.last().map_or(0, |transaction| transaction.position.0);
+        let before = self
+            .log
+            .last()
+            .map_or(0, |transaction| transaction.position.0);
         let position = CommitPosition(before + random.random_range(1..=10));
         let changes = self.changes(random, tables);
         let transaction = Transaction { position, changes };
@@ -92,7 +98,7 @@ impl Source {
             1 => Pattern::Anywhere,
             _ => Pattern::Ascending(random.random_range(0..KEYS)),
         };
-        let mut written = std::collections::BTreeSet::new();
+        let mut written = BTreeSet::new();
         for index in 0..writes {
             let key = match pattern {
                 Pattern::Hot => random.random_range(0..HOT_KEYS),
@@ -101,7 +107,11 @@ impl Source {
             };
             if written.insert(key) {
                 let exists = !truncated && self.head.contains(table, key);
-                changes.push(Change::Write { table, key, write: write(random, exists) });
+                changes.push(Change::Write {
+                    table,
+                    key,
+                    write: write(random, exists),
+                });
             }
         }
     }
@@ -109,10 +119,17 @@ impl Source {
 
 fn write(random: &mut StdRng, exists: bool) -> Write {
     match random.random_range(0..10) {
-        0..2 if exists => Write::Patch { number: number(random), price: price(random) },
+        0..2 if exists => Write::Patch {
+            number: number(random),
+            price: price(random),
+        },
         // A source does not delete what is not there, but a replayed log may.
         2..4 => Write::Delete,
-        _ => Write::Put(Row { number: number(random), note: note(random), price: price(random) }),
+        _ => Write::Put(Row {
+            number: number(random),
+            note: note(random),
+            price: price(random),
+        }),
     }
 }
 
@@ -125,7 +142,9 @@ fn number(random: &mut StdRng) -> Option<i64> {
 }
 
 fn price(random: &mut StdRng) -> Option<i128> {
-    random.random_bool(0.9).then(|| i128::from(random.random_range(-1_000_000..1_000_000_i64)))
+    random
+        .random_bool(0.9)
+        .then(|| i128::from(random.random_range(-1_000_000..1_000_000_i64)))
 }
 
 fn note(random: &mut StdRng) -> Option<String> {

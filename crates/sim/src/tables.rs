@@ -14,7 +14,10 @@ use types::{
 
 use crate::model::{Key, Row, Rows, Write};
 
-const PRICE: ColumnType = ColumnType::Decimal { precision: 15, scale: 2 };
+const PRICE: ColumnType = ColumnType::Decimal {
+    precision: 15,
+    scale: 2,
+};
 
 /// The bit of the note among the columns, for each shape's number of key columns.
 fn note_bit(key_columns: usize) -> u8 {
@@ -46,7 +49,11 @@ fn column(name: &str, column_type: ColumnType) -> Column {
         nullable: true,
         hidden: false,
         source_number: 0,
-        source_type: SourceType { oid: 0, modifier: -1, name: String::new() },
+        source_type: SourceType {
+            oid: 0,
+            modifier: -1,
+            name: String::new(),
+        },
     }
 }
 
@@ -85,14 +92,19 @@ impl Table {
     /// The table's schema.
     pub fn schema(self) -> TableSchema {
         let key_types = self.key_types();
-        let key = key_types.iter().map(|&column_type| column("key", column_type));
+        let key = key_types
+            .iter()
+            .map(|&column_type| column("key", column_type));
         let cells = [
             column("number", ColumnType::Int64),
             column("note", ColumnType::Text),
             column("price", PRICE),
         ];
         TableSchema {
-            name: TableName { schema: "sim".to_owned(), name: format!("table_{}", self.id) },
+            name: TableName {
+                schema: "sim".to_owned(),
+                name: format!("table_{}", self.id),
+            },
             columns: key.chain(cells).collect(),
             key: (0..key_types.len()).collect(),
         }
@@ -119,7 +131,14 @@ impl Table {
             (Shape::Integer, [ColumnBuilder::Int64(column), ..]) => {
                 column.append_value(i64::from(key) - 500);
             }
-            (Shape::Pair, [ColumnBuilder::Int32(first), ColumnBuilder::Int64(second), ..]) => {
+            (
+                Shape::Pair,
+                [
+                    ColumnBuilder::Int32(first),
+                    ColumnBuilder::Int64(second),
+                    ..,
+                ],
+            ) => {
                 first.append_value(pair(key).0);
                 second.append_value(pair(key).1);
             }
@@ -143,7 +162,10 @@ impl Table {
     /// The keys from `start` up to but not including `end`.
     pub fn range(self, start: Option<Key>, end: Option<Key>) -> KeyRange {
         let key = |key: Option<Key>| key.map(|key| self.sort_key(key));
-        KeyRange { start: key(start), end: key(end) }
+        KeyRange {
+            start: key(start),
+            end: key(end),
+        }
     }
 
     /// The rows of a batch that has all columns, in order.
@@ -151,19 +173,28 @@ impl Table {
         let key_columns = self.key_types().len();
         let numbers = batch.column(key_columns).as_primitive::<Int64Type>();
         let notes = batch.column(key_columns + 1).as_string::<i32>();
-        let prices = batch.column(key_columns + 2).as_primitive::<Decimal128Type>();
+        let prices = batch
+            .column(key_columns + 2)
+            .as_primitive::<Decimal128Type>();
         let row = |index: usize| Row {
             number: numbers.is_valid(index).then(|| numbers.value(index)),
             note: notes.is_valid(index).then(|| notes.value(index).to_owned()),
             price: prices.is_valid(index).then(|| prices.value(index)),
         };
-        (0..batch.num_rows()).map(|index| (self.key(batch, index), row(index))).collect()
+        (0..batch.num_rows())
+            .map(|index| (self.key(batch, index), row(index)))
+            .collect()
     }
 
     /// # Panics
     /// When the key columns hold what no key is mapped to.
     fn key(self, batch: &RecordBatch, index: usize) -> Key {
-        let word = |column: usize| batch.column(column).as_primitive::<Int64Type>().value(index);
+        let word = |column: usize| {
+            batch
+                .column(column)
+                .as_primitive::<Int64Type>()
+                .value(index)
+        };
         let key = match self.shape() {
             Shape::Integer => word(0) + 500,
             Shape::Pair => {
@@ -182,8 +213,11 @@ impl Table {
 }
 
 fn append_cells(write: &Write, columns: &mut [ColumnBuilder]) {
-    let [ColumnBuilder::Int64(numbers), ColumnBuilder::Text(notes), ColumnBuilder::Decimal(prices)] =
-        columns
+    let [
+        ColumnBuilder::Int64(numbers),
+        ColumnBuilder::Text(notes),
+        ColumnBuilder::Decimal(prices),
+    ] = columns
     else {
         panic!("the builder is the table's")
     };

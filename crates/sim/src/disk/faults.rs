@@ -35,7 +35,7 @@ impl Fault {
     }
 }
 
-/// The plan for a disk. Numbers count from the disk's making.
+/// The plan for a disk. Numbers count from the disk's making, over all its processes.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// The process ends in the middle of this changing operation.
@@ -44,6 +44,6 @@ pub struct Faults {
     pub changes: BTreeMap<u64, Fault>,
     /// Reads that fail.
     pub reads: BTreeMap<u64, Fault>,
-    /// Bytes that the disk has room for.
+    /// Bytes that the disk has room for; files take whole blocks of 4 KiB.
     pub capacity_bytes: Option<u64>,
 }

@@ -8,6 +8,9 @@ use super::Crash;
 /// Disks write whole sectors: a sector is there or not.
 const SECTOR_BYTES: usize = 512;
 
+/// File systems give space by blocks.
+const BLOCK_BYTES: usize = 4096;
+
 /// A file's bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SimulatedFile {
@@ -28,6 +31,16 @@ impl SimulatedFile {
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Bytes of the blocks that the file takes.
+    pub(super) fn occupied_bytes(&self) -> u64 {
+        self.len().next_multiple_of(BLOCK_BYTES) as u64
+    }
+
+    /// Bytes of the blocks that appending `length` bytes would take.
+    pub(super) fn room_bytes(&self, length: usize) -> u64 {
+        (self.len() + length).next_multiple_of(BLOCK_BYTES) as u64 - self.occupied_bytes()
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {

@@ -29,7 +29,9 @@ impl WritableFile for Writer {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut world = self.disk.world();
         let was_dead = world.crashed;
-        match world.change("append", &self.path, bytes.len() as u64) {
+        world.note("bytes", &self.path, bytes.len() as u64);
+        let room = world.file(self.file).room_bytes(bytes.len());
+        match world.change("append", &self.path, room) {
             Verdict::Proceed => {
                 world.file(self.file).append(bytes);
                 Ok(())

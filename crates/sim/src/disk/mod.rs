@@ -40,6 +40,7 @@ use handle::{HeldDirectory, Reader, Writer};
 struct FileId(u64);
 
 /// The disk's content and what is planned for it.
+#[derive(Clone)]
 struct World {
     files: BTreeMap<FileId, SimulatedFile>,
     directories: BTreeMap<PathBuf, SimulatedDirectory>,
@@ -113,12 +114,13 @@ impl World {
         mix(number);
     }
 
-    /// Numbers an operation that changes something and says whether it may.
-    fn change(&mut self, operation: &str, path: &Path, bytes: u64) -> Verdict {
+    /// Numbers an operation that changes something and takes `room_bytes` more; says whether it
+    /// may.
+    fn change(&mut self, operation: &str, path: &Path, room_bytes: u64) -> Verdict {
         if self.crashed {
             return Verdict::Fail(dead());
         }
-        self.note(operation, path, bytes);
+        self.note(operation, path, room_bytes);
         let number = self.changes;
         self.changes += 1;
         if self.faults.crash_at == Some(number) {
@@ -127,7 +129,7 @@ impl World {
         }
         match self.faults.changes.remove(&number) {
             Some(fault) => Verdict::Fail(fault.error()),
-            None if self.is_full(bytes) => Verdict::Fail(Fault::DiskFull.error()),
+            None if self.is_full(room_bytes) => Verdict::Fail(Fault::DiskFull.error()),
             None => Verdict::Proceed,
         }
     }
@@ -140,7 +142,7 @@ impl World {
             .directories
             .values()
             .flat_map(SimulatedDirectory::files);
-        let used: u64 = named.map(|file| self.files[&file].len() as u64).sum();
+        let used: u64 = named.map(|file| self.files[&file].occupied_bytes()).sum();
         more > 0 && used + more > capacity
     }
 
@@ -181,6 +183,9 @@ impl World {
         let seed = self.random.random();
         let mut world = Self::new(seed);
         world.digest = self.digest;
+        world.changes = self.changes;
+        world.reads = self.reads;
+        world.faults = self.faults.clone();
         world.next_file = self.next_file;
         for (path, directory) in &self.directories {
             world
@@ -240,7 +245,7 @@ impl SimulatedDisk {
     }
 
     /// Ends the process that uses the disk, if it has not ended yet; gives the disk that the
-    /// next process finds.
+    /// next process finds. Counting goes on, and what was planned for later still comes.
     pub fn crash(&self, crash: Crash) -> Self {
         let mut world = self.world();
         world.crashed = true;
@@ -250,14 +255,22 @@ impl SimulatedDisk {
         }
     }
 
-    /// A copy of the disk as it is, with everything durable and no process.
-    pub fn copy(&self) -> Self {
-        let mut world = self.world();
-        let crash = Crash::PowerCut { keep: 1.0 };
-        let copy = world.after(crash);
+    /// A copy of the disk as it is, synced or not, with the same future.
+    pub fn fork(&self) -> Self {
+        let copy = self.world().clone();
         Self {
             world: Arc::new(Mutex::new(copy)),
         }
+    }
+
+    /// Bytes that the files occupy, in whole blocks.
+    pub fn occupied_bytes(&self) -> u64 {
+        let world = self.world();
+        let named = world
+            .directories
+            .values()
+            .flat_map(SimulatedDirectory::files);
+        named.map(|file| world.files[&file].occupied_bytes()).sum()
     }
 
     /// Every file that has a name, with its length; by path.
@@ -270,6 +283,16 @@ impl SimulatedDisk {
             }
         }
         files
+    }
+
+    /// Damages a file: cuts it.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn cut(&self, path: &Path, length: u64) {
+        let mut world = self.world();
+        let file = world.find(path).expect("the file exists");
+        world.file(file).set_len(length as usize);
     }
 
     /// Damages one byte of a file: flips one of its bits.

@@ -3,5 +3,8 @@
 //! * `HEDGEROW_SIM_SEED=n` runs that seed alone;
 //! * `HEDGEROW_SIM_RUNS=n` runs n times as many seeds.
 
+mod crashes;
+mod damage;
+mod faults;
 mod model;
 mod runs;

@@ -1,5 +1,6 @@
 //! Without faults: whatever the order of steps, snapshots show what the model says.
 
+use sim::replica::Done;
 use sim::{Replica, Step};
 
 use crate::runs::for_seeds;
@@ -15,7 +16,7 @@ pub fn started(seed: u64) -> Replica {
     replica
 }
 
-fn run(seed: u64, steps: usize) -> u64 {
+fn run(seed: u64, steps: usize) -> (u64, Done) {
     let mut replica = started(seed);
     for number in 0..steps {
         let step = replica.random_step();
@@ -24,19 +25,25 @@ fn run(seed: u64, steps: usize) -> u64 {
         }
     }
     replica.check_everything().expect("nothing fails");
-    replica.disk().digest()
+    replica.stop();
+    (replica.disk().digest(), replica.done())
 }
 
 #[test]
 fn snapshots_show_the_sources_states() {
-    for_seeds("model", 60, |seed| {
-        run(seed, STEPS);
+    for_seeds("model", 200, |seed| {
+        let (_, done) = run(seed, STEPS);
+        println!("{done:?}");
     });
 }
 
 #[test]
 fn equal_seeds_do_equal_things() {
     for_seeds("determinism", 3, |seed| {
-        assert_eq!(run(seed, 150), run(seed, 150), "the disk saw something else");
+        assert_eq!(
+            run(seed, 150),
+            run(seed, 150),
+            "the disk saw something else"
+        );
     });
 }

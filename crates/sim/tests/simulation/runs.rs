@@ -5,7 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// A number from the environment.
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")),
+    )
 }
 
 /// Runs a scenario for `seeds` seeds, or as the environment says. The scenario's name keeps the
