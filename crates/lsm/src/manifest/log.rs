@@ -88,6 +88,7 @@ pub(super) struct ReadLog {
     number: LogNumber,
     length: u64,
     end: ChainEnd,
+    is_marked: bool,
 }
 
 fn record_checksum(previous: u32, length: u32, sequence: u64, payload: &[u8]) -> u32 {
@@ -126,21 +127,22 @@ impl Log {
         Ok(log)
     }
 
-    /// Goes on with a log that was read. Syncs it: what was read may not have been on the disk.
+    /// Goes on with a log that was read and is marked to its end: all of it was synced.
     pub(super) fn resume(env: &Env, directory: &Path, read: &ReadLog) -> Result<Self, StoreError> {
+        assert!(
+            read.is_marked,
+            "what was not synced may be gone at the next crash"
+        );
         let number = read.number;
         let marks_path = number.marks_path(directory);
         let marks_bytes = read_file(&env.disk, &marks_path)?.len();
         let whole_marks = marks_bytes / MARK_BYTES * MARK_BYTES;
-        let mut log = Self {
+        Ok(Self {
             number,
             records: AppendFile::existing(&env.disk, number.log_path(directory), read.length),
             marks: AppendFile::existing(&env.disk, marks_path, whole_marks as u64),
             end: read.end,
-        };
-        log.records.sync()?;
-        log.write_mark();
-        Ok(log)
+        })
     }
 
     /// The log's number.
@@ -250,6 +252,12 @@ impl ReadLog {
         self.number
     }
 
+    /// Whether a mark says that all of it was synced. Otherwise the last record may be one whose
+    /// sync failed: the operating system shows it, but may never write it.
+    pub(super) fn is_marked(&self) -> bool {
+        self.is_marked
+    }
+
     /// The number of the log that follows this one.
     pub(super) fn next_number(&self) -> LogNumber {
         self.number.next()
@@ -304,6 +312,7 @@ impl ReadLog {
             number,
             length,
             end,
+            is_marked: length == mark.length,
         })
     }
 }

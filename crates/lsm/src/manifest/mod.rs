@@ -4,9 +4,10 @@
 //! appended record changes any number of trees together, and recovery is reading one file.
 //!
 //! 1. Opening reads `CURRENT`, which names the log in use, and adds up the log's edits.
-//! 2. It then writes the state as the first record of a new log and switches to it: a log is
-//!    never trusted longer than the process that wrote it (what was read may be in the operating
-//!    system's memory only, even after a sync that failed).
+//! 2. It then writes the state as the first record of a new log and switches to it: what was
+//!    read may be in the operating system's memory only, and stay there, when the last sync of
+//!    the process before failed. (A full disk is the one reason to go on with the old log, if it
+//!    is marked as synced to its end.)
 //! 3. A commit syncs the folder of the segments that it names, appends one record and syncs it.
 //! 4. When the log has outgrown the state, 2. is done again.
 //!
@@ -74,7 +75,10 @@ impl Manifest {
         };
         let log = match (start_log(env, directory, &state, read.as_ref()), read) {
             // A full disk must not keep a store from being read.
-            (Err(StoreError::DiskFull { .. }), Some(read)) => Log::resume(env, directory, &read)?,
+            (Err(StoreError::DiskFull { .. }), Some(read)) if read.is_marked() => {
+                sync_directory(env, directory)?;
+                Log::resume(env, directory, &read)?
+            }
             (started, _) => started?,
         };
         remove_other_logs(env, directory, log.number());

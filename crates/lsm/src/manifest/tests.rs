@@ -469,7 +469,11 @@ fn version_1_is_written_and_read_byte_for_byte() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
     let (folder, state) = with_history();
     for (path, bytes) in folder.files() {
-        let name = path.file_name().expect("a name").to_string_lossy().replace("-0000000001", "-1");
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .replace("-0000000001", "-1");
         if std::env::var_os("HEDGEROW_WRITE_GOLDEN").is_some() {
             std::fs::write(golden.join(&name), &bytes).expect("write");
         }
