@@ -1,5 +1,30 @@
 //! The parts of the `hedgerow` program: command line, wiring, PostgreSQL server, client.
 //!
+//! * [`cli`], [`settings`]: what can be said on the command line and in the settings file.
+//! * [`command`]: the commands.
+//! * [`node`]: one store, one source, the SQL engine and the server, started and ended in order.
+//! * [`server`]: the PostgreSQL protocol.
 //! * [`encode`]: Arrow batches as PostgreSQL's data rows.
+//! * [`client`]: the built-in client.
+//! * [`demo`]: a node with a built-in source, and checks of all its answers.
+//!
+//! All wiring is here and nothing but wiring: what the program does is in the crates below.
 
+mod address_file;
+mod aligned_table;
+mod background;
+mod byte_size;
+pub mod cli;
+mod client;
+pub mod command;
+pub mod demo;
 pub mod encode;
+mod logging;
+mod memory_plan;
+pub mod node;
+mod password;
+mod progress;
+pub mod server;
+pub mod settings;
+mod verification;
+mod verify_rows;

@@ -281,6 +281,49 @@ fn put_numeric_parts(
     Ok(())
 }
 
+/// The text of a binary numeric; `None` if it is not one.
+pub fn numeric_text(mut bytes: &[u8]) -> Option<String> {
+    use bytes::Buf;
+    let count = bytes.try_get_u16().ok()?;
+    let weight = i32::from(bytes.try_get_i16().ok()?);
+    let sign = bytes.try_get_u16().ok()?;
+    let scale = usize::from(bytes.try_get_u16().ok()?);
+    if bytes.len() != 2 * usize::from(count) {
+        return None;
+    }
+    match sign {
+        NUMERIC_NAN => return Some("NaN".to_owned()),
+        NUMERIC_INFINITY => return Some("Infinity".to_owned()),
+        NUMERIC_MINUS_INFINITY => return Some("-Infinity".to_owned()),
+        NUMERIC_POSITIVE | NUMERIC_NEGATIVE => {}
+        _ => return None,
+    }
+    let groups: Vec<u16> = bytes
+        .chunks(2)
+        .map(|b| u16::from_be_bytes([b[0], b[1]]))
+        .collect();
+    let group = |power: i32| {
+        let index = usize::try_from(weight - power).ok();
+        index
+            .and_then(|index| groups.get(index))
+            .copied()
+            .unwrap_or(0)
+    };
+    let mut whole: String = (0..=weight.max(0))
+        .rev()
+        .map(|p| format!("{:04}", group(p)))
+        .collect();
+    let zeros = whole.len() - whole.trim_start_matches('0').len();
+    whole.drain(..zeros.min(whole.len() - 1));
+    let mut fraction: String = (1..=scale.div_ceil(4))
+        .map(|p| format!("{:04}", group(-(p as i32))))
+        .collect();
+    fraction.truncate(scale);
+    let minus = if sign == NUMERIC_NEGATIVE { "-" } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    Some(format!("{minus}{whole}{point}{fraction}"))
+}
+
 /// Cuts decimal digits into groups of four around the point: the groups without zero groups
 /// at either end, and the power of 10000 of the first one.
 fn base_10000(whole: &str, fraction: &str) -> (Vec<u16>, i32) {
@@ -400,5 +443,20 @@ mod tests {
         assert_eq!(binary("0.00001"), [1, 0xFFFE, 0, 5, 1000]);
         assert_eq!(binary("NaN"), [0, 0, 0xC000, 0]);
         assert!(put_numeric("1e5", &mut Vec::new()).is_err());
+        for text in [
+            "0",
+            "0.00",
+            "1.5",
+            "-12345.678",
+            "10000",
+            "0.00001",
+            "NaN",
+            "100000000.0001",
+        ] {
+            let mut out = Vec::new();
+            put_numeric(text, &mut out).expect("a numeric");
+            assert_eq!(numeric_text(&out).as_deref(), Some(text));
+        }
+        assert_eq!(numeric_text(&[0, 1, 0]), None);
     }
 }

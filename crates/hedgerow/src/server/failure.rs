@@ -43,6 +43,14 @@ impl Failure {
         }
     }
 
+    /// The same, ending the connection.
+    pub fn into_fatal(self) -> Self {
+        Self {
+            fatal: true,
+            ..self
+        }
+    }
+
     /// With what can be done about it.
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self {

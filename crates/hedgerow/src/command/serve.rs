@@ -1,0 +1,119 @@
+//! `hedgerow serve`: a node with a PostgreSQL server as its source.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+
+use replication::postgres::preflight::{self, Fault, Severity};
+use replication::postgres::{PostgresConfig, PostgresSource};
+
+use crate::cli::ServeArguments;
+use crate::node::{Node, asked_to_end};
+use crate::settings::{DATABASE, USER};
+use crate::verification;
+use crate::{logging, password, settings};
+
+/// Serves until told to end.
+pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
+    logging::start();
+    let (node_settings, source) = settings::serve(arguments)?;
+    let data = node_settings.data.clone();
+    let node = Node::open(node_settings)?;
+    if node.is_new() && !is_ready(&source)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let verify = verification::of_postgres(&node, source.clone());
+    let shown = source.to_string();
+    let name = source.database.clone();
+    let replica = Box::new(PostgresSource::new(source));
+    let running = node.start(&name, PostgresSource::KIND, replica, verify)?;
+    announce(&shown, &data, running.address());
+    running.run(asked_to_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks the source before anything is created there.
+fn is_ready(source: &PostgresConfig) -> anyhow::Result<bool> {
+    let faults = preflight::check(source)
+        .map_err(|error| anyhow::anyhow!("the source {source} cannot be checked: {error}"))?;
+    let (errors, warnings): (Vec<_>, Vec<_>) = faults
+        .into_iter()
+        .partition(|fault| fault.severity == Severity::Error);
+    for warning in &warnings {
+        tracing::warn!("{warning}");
+    }
+    if !errors.is_empty() {
+        eprint!(
+            "hedgerow: the source {source} is not ready\n{}",
+            describe(&errors)
+        );
+    }
+    Ok(errors.is_empty())
+}
+
+/// Faults one below the other, each with the statement that mends it.
+pub fn describe(faults: &[Fault]) -> String {
+    let mut text = String::new();
+    for fault in faults {
+        let kind = match fault.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        text.push_str(&format!(
+            "\n{kind}: {}\n  why:  {}\n",
+            fault.what, fault.why
+        ));
+        if !fault.fix_sql.is_empty() {
+            text.push_str(&format!("  mend: {};\n", fault.fix_sql));
+        }
+    }
+    text
+}
+
+/// Tells where everything is, with a command to paste.
+fn announce(source: &str, data: &Path, address: SocketAddr) {
+    let data = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    let password = password::file(&data);
+    let (ip, port) = (address.ip(), address.port());
+    println!("hedgerow {} follows {source}", env!("CARGO_PKG_VERSION"));
+    println!("  listening  {address}");
+    println!("  data       {}", data.display());
+    println!("  password   {}", password.display());
+    println!(
+        "  connect    PGPASSWORD=$(cat {}) psql -h {ip} -p {port} -U {USER} {DATABASE}",
+        shell_quoted(&password.display().to_string())
+    );
+}
+
+fn shell_quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_shown_with_their_remedy() {
+        let fault = Fault {
+            severity: Severity::Error,
+            what: "wal_level is replica".into(),
+            why: "row changes are not in the log".into(),
+            fix_sql: "ALTER SYSTEM SET wal_level = 'logical'".into(),
+        };
+        let text = describe(&[fault]);
+        assert!(text.contains("error: wal_level is replica"));
+        assert!(text.contains("mend: ALTER SYSTEM SET wal_level = 'logical';"));
+    }
+
+    #[test]
+    fn only_odd_paths_are_quoted() {
+        assert_eq!(shell_quoted("/a/b-c.d"), "/a/b-c.d");
+        assert_eq!(shell_quoted("/a b/it's"), r"'/a b/it'\''s'");
+    }
+}

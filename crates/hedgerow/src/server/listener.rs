@@ -1,0 +1,211 @@
+//! Accepts connections and ends them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sql::{Engine, SqlError};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::cancel::CancelRegistry;
+use super::scram::Verifier;
+use super::{backend, connection, startup};
+use crate::server::failure::Failure;
+use crate::server::wire::{Ended, Input, Output};
+
+/// How long connections have to end when the server stops.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
+/// Pause after a failed accept (such as too many open files), so that it does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Starts a verification; gives its result as rows.
+pub type VerifyRows =
+    Arc<dyn Fn() -> Result<(arrow_schema::SchemaRef, sql::RowStream), SqlError> + Send + Sync>;
+
+/// Limits and identity of a [`Server`].
+#[derive(Clone)]
+pub struct ServerOptions {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The one user.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+    /// The one database.
+    pub database: String,
+    /// Clients served at the same time.
+    pub connections_max: usize,
+    /// Clients at the same time that have not proven the password yet.
+    pub handshakes_max: usize,
+    /// How long a client may take to do so.
+    pub handshake_timeout: Duration,
+}
+
+/// The server cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address is not this machine's own.
+    #[error(
+        "{0} is not a loopback address. Connections are not encrypted yet, so Hedgerow only \
+         listens on 127.0.0.1 or [::1]; reach it from other machines through a tunnel, such as \
+         ssh -L 5433:127.0.0.1:5433"
+    )]
+    NotLoopback(SocketAddr),
+    /// Somebody else listens there.
+    #[error(
+        "{0} is in use by another process; choose another address with --listen 127.0.0.1:PORT"
+    )]
+    InUse(SocketAddr),
+    /// The operating system refuses.
+    #[error("cannot listen on {0}: {1}")]
+    Io(SocketAddr, io::Error),
+}
+
+/// What all connections share.
+pub(super) struct Shared {
+    pub engine: Arc<Engine>,
+    pub verify: VerifyRows,
+    pub options: ServerOptions,
+    pub verifier: Verifier,
+    pub cancels: Arc<CancelRegistry>,
+    pub places: Arc<Semaphore>,
+    pub stop: watch::Receiver<bool>,
+}
+
+/// A listening server.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+}
+
+impl Server {
+    /// Takes the address; connections wait until [`Server::run`].
+    pub async fn bind(
+        engine: Arc<Engine>,
+        verify: VerifyRows,
+        options: ServerOptions,
+    ) -> Result<Self, ListenError> {
+        let address = options.listen;
+        if !address.ip().is_loopback() {
+            return Err(ListenError::NotLoopback(address));
+        }
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AddrInUse => ListenError::InUse(address),
+                _ => ListenError::Io(address, error),
+            })?;
+        let (stop, stopped) = watch::channel(false);
+        let shared = Shared {
+            engine,
+            verify,
+            verifier: Verifier::new(&options.user, &options.password),
+            cancels: Arc::default(),
+            places: Arc::new(Semaphore::new(options.connections_max)),
+            stop: stopped,
+            options,
+        };
+        Ok(Self {
+            listener,
+            shared: Arc::new(shared),
+            stop,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        // A bound listener has an address; the wish is a fair answer where asking fails.
+        self.listener
+            .local_addr()
+            .unwrap_or(self.shared.options.listen)
+    }
+
+    /// Serves until `stop` completes, then ends all connections.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let mut connections = JoinSet::new();
+        let handshakes = Arc::new(Semaphore::new(self.shared.options.handshakes_max));
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                () = &mut stop => break,
+                accepted = self.listener.accept() => match accepted {
+                    Ok((socket, _)) => {
+                        self.admit(socket, &handshakes, &mut connections);
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "could not accept a connection");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+                Some(ended) = connections.join_next() => log_panic(ended),
+            }
+        }
+        drop(self.listener);
+        self.stop.send_replace(true);
+        let all_ended = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(SHUTDOWN_PATIENCE, all_ended)
+            .await
+            .is_err()
+        {
+            tracing::warn!("some connections did not end in time");
+        }
+    }
+
+    fn admit(&self, socket: TcpStream, handshakes: &Arc<Semaphore>, connections: &mut JoinSet<()>) {
+        // Beyond the limit the socket is closed without a word: whoever opens that many
+        // connections without logging in does not wait for one.
+        if let Ok(handshake) = handshakes.clone().try_acquire_owned() {
+            let shared = self.shared.clone();
+            connections.spawn(async move { serve(socket, handshake, shared).await });
+        }
+    }
+}
+
+fn log_panic(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "a connection's task ended unexpectedly");
+    }
+}
+
+/// One connection, from its first byte to its last.
+async fn serve(
+    socket: TcpStream,
+    handshake: tokio::sync::OwnedSemaphorePermit,
+    shared: Arc<Shared>,
+) {
+    prepare_socket(&socket);
+    let (reader, writer) = socket.into_split();
+    let mut input = Input::new(reader, shared.stop.clone());
+    let mut output = Output::new(writer);
+    let limit = shared.options.handshake_timeout;
+    let admitted = tokio::time::timeout(limit, startup::admit(&mut input, &mut output, &shared));
+    let client = match admitted.await {
+        Ok(Ok(Some(client))) => client,
+        // A cancel request, a refusal that has been told, or nobody there any more.
+        Ok(Ok(None) | Err(_)) | Err(_) => return,
+    };
+    drop(handshake);
+    let ended = connection::run(&mut input, &mut output, client, &shared).await;
+    if let Err(Ended::ShutDown) = ended {
+        let farewell = Failure::fatal(
+            "57P01",
+            "terminating connection due to administrator command",
+        );
+        backend::error_response(&farewell, &mut output.buffer);
+        // The client may be gone as well; there is nothing left to do about it.
+        _ = output.flush().await;
+    }
+}
+
+fn prepare_socket(socket: &TcpStream) {
+    // Without either option the connection still works, only worse.
+    let nodelay = socket.set_nodelay(true);
+    let keepalive = rustix::net::sockopt::set_socket_keepalive(socket, true);
+    if nodelay.is_err() || keepalive.is_err() {
+        tracing::debug!("could not set socket options");
+    }
+}

@@ -1,0 +1,28 @@
+//! The PostgreSQL server: any client that speaks protocol 3.0 may ask.
+//!
+//! One task a connection: [`startup`] lets the client in, [`connection`] carries out its
+//! messages, [`query`] runs statements through the SQL session. The modules below them know no
+//! sockets: [`frontend`] and [`backend`] are the messages, [`scram`] the password dialogue,
+//! [`parameter`] values on the way in, [`statement`] what is prepared.
+//!
+//! Invariants: before a client has proven the password it gets ten seconds, sixteen kilobytes
+//! and one of a bounded number of places; a client that goes away takes its statement with it;
+//! no message, however malformed, ends more than its own connection.
+//!
+//! Does not: TLS, which is why only loopback addresses are served.
+
+pub mod backend;
+pub mod cancel;
+mod connection;
+pub mod failure;
+pub mod frontend;
+mod idle_limit;
+mod listener;
+mod parameter;
+mod query;
+pub mod scram;
+mod startup;
+mod statement;
+mod wire;
+
+pub use listener::{ListenError, Server, ServerOptions, VerifyRows};

@@ -1,0 +1,402 @@
+//! Statements: the simple query protocol, and the five steps of the extended one.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use sql::{Description, Outcome, ScalarValue, Session, TransactionStatus};
+
+use super::backend::{self, ColumnDescription};
+use super::connection::{Connection, Context, Trouble};
+use super::failure::Failure;
+use super::frontend::{Bind, Target};
+use super::parameter;
+use super::statement::{
+    Cursor, Formats, Parsed, Portal, PortalState, Prepared, parse, parse_one, wire_types,
+};
+use super::wire::Output;
+use crate::encode::{RowEncoder, wire_type};
+
+/// Runs a text of any number of statements, all results as text.
+pub async fn simple(
+    connection: &mut Connection<'_>,
+    text: &str,
+    output: &mut Output,
+) -> Result<(), Trouble> {
+    // The protocol has no name for an unnamed statement that a simple query would keep.
+    connection.statements.remove("");
+    connection.portals.remove("");
+    let statements = parse(text)?;
+    if statements.is_empty() {
+        backend::empty_query_response(&mut output.buffer);
+    }
+    for parsed in &statements {
+        let formats = Formats::default();
+        let before = connection.session.transaction_status();
+        match start(connection.context(), parsed, Vec::new(), &formats).await? {
+            Started::Done(tag) => report_done(&tag, output),
+            Started::Rows(mut cursor, schema) => {
+                describe_rows(&schema, &formats, output);
+                let sent = send_rows(&mut cursor, u64::MAX, output).await?;
+                complete(cursor.tag, sent.rows, output);
+            }
+        }
+        drop_portals_of_ended_transaction(connection, before);
+    }
+    Ok(())
+}
+
+/// Prepares a statement (Parse).
+pub fn prepare(
+    connection: &mut Connection<'_>,
+    name: String,
+    sql: &str,
+    parameter_oids: Vec<u32>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if !name.is_empty() && connection.statements.contains_key(&name) {
+        let message = format!("prepared statement {name:?} already exists");
+        return Err(Failure::new("42P05", message));
+    }
+    connection.statements.remove(&name);
+    let description = tokio::sync::OnceCell::new();
+    let prepared = Prepared {
+        parsed: parse_one(sql)?,
+        parameter_oids,
+        description,
+    };
+    connection.statements.insert(name, Arc::new(prepared));
+    backend::parse_complete(&mut output.buffer);
+    Ok(())
+}
+
+/// Makes a portal of a statement and parameters (Bind).
+pub async fn bind(
+    connection: &mut Connection<'_>,
+    bind: Bind,
+    output: &mut Output,
+) -> Result<(), Trouble> {
+    let prepared = statement(connection, &bind.statement)?;
+    if !bind.portal.is_empty() && connection.portals.contains_key(&bind.portal) {
+        let message = format!("cursor {:?} already exists", bind.portal);
+        return Err(Failure::new("42P03", message).into());
+    }
+    let formats = Formats::new(&bind.result_formats)?;
+    let (portal, parameters) = (
+        bind.portal.clone(),
+        parameters(connection.session, &prepared, bind).await?,
+    );
+    let portal_state = Portal {
+        prepared,
+        parameters,
+        formats,
+        state: PortalState::Ready,
+    };
+    connection.portals.insert(portal, portal_state);
+    backend::bind_complete(&mut output.buffer);
+    Ok(())
+}
+
+async fn parameters(
+    session: &Session,
+    prepared: &Prepared,
+    bind: Bind,
+) -> Result<Vec<ScalarValue>, Failure> {
+    let formats = Formats::new(&bind.parameter_formats)?;
+    let given = bind.parameters.len();
+    let types = if prepared.has_parameters() {
+        description(session, prepared).await?.parameters.as_slice()
+    } else {
+        &[]
+    };
+    if given != types.len() {
+        let message = format!(
+            "bind message supplies {given} parameters, but prepared statement {:?} requires {}",
+            bind.statement,
+            types.len()
+        );
+        return Err(Failure::new("08P01", message));
+    }
+    if !formats.fit(given) {
+        let message =
+            format!("bind message has too few or too many formats for {given} parameters");
+        return Err(Failure::new("08P01", message));
+    }
+    let values = bind.parameters.into_iter().zip(types).enumerate();
+    values
+        .map(|(index, (value, kind))| parameter::decode(value, formats.of(index), kind))
+        .collect()
+}
+
+/// Tells about a statement or portal (Describe).
+pub async fn describe(
+    connection: &mut Connection<'_>,
+    target: Target,
+    name: &str,
+    output: &mut Output,
+) -> Result<(), Trouble> {
+    let (prepared, formats) = match target {
+        Target::Statement => (statement(connection, name)?, Formats::default()),
+        Target::Portal => {
+            let portal = connection
+                .portals
+                .get(name)
+                .ok_or_else(|| no_portal(name))?;
+            (portal.prepared.clone(), portal.formats.clone())
+        }
+    };
+    let described = description(connection.session, &prepared).await?;
+    if target == Target::Statement {
+        let oids = described.parameters.iter().map(|parameter| parameter.oid);
+        backend::parameter_description(oids, &mut output.buffer);
+    }
+    match &described.schema {
+        Some(schema) => describe_rows(schema, &formats, output),
+        None => backend::no_data(&mut output.buffer),
+    }
+    Ok(())
+}
+
+/// Runs a portal, or goes on with it (Execute).
+pub async fn execute(
+    connection: &mut Connection<'_>,
+    name: &str,
+    rows_max: u32,
+    output: &mut Output,
+) -> Result<(), Trouble> {
+    let portal = connection
+        .portals
+        .get_mut(name)
+        .ok_or_else(|| no_portal(name))?;
+    // Whatever goes wrong from here on, the portal does not run a second time.
+    let state = std::mem::replace(&mut portal.state, PortalState::Finished(None));
+    let mut cursor = match state {
+        PortalState::Suspended(cursor) => cursor,
+        PortalState::Finished(Some(tag)) => {
+            complete(tag, 0, output);
+            return Ok(());
+        }
+        PortalState::Finished(None) => {
+            let message = format!("portal {name:?} cannot be run");
+            return Err(Failure::new("55000", message).into());
+        }
+        PortalState::Ready => {
+            let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
+            let parameters = std::mem::take(&mut portal.parameters);
+            let before = connection.session.transaction_status();
+            match start(connection.context(), &prepared.parsed, parameters, &formats).await? {
+                Started::Done(tag) => {
+                    report_done(&tag, output);
+                    drop_portals_of_ended_transaction(connection, before);
+                    return Ok(());
+                }
+                Started::Rows(cursor, schema) => {
+                    check_still_described(&prepared, &schema)?;
+                    Box::new(cursor)
+                }
+            }
+        }
+    };
+    let limit = if rows_max == 0 {
+        u64::MAX
+    } else {
+        u64::from(rows_max)
+    };
+    let sent = send_rows(&mut cursor, limit, output).await?;
+    let state = if sent.suspended {
+        backend::portal_suspended(&mut output.buffer);
+        PortalState::Suspended(cursor)
+    } else {
+        complete(cursor.tag, sent.rows, output);
+        PortalState::Finished(Some(cursor.tag))
+    };
+    if let Some(portal) = connection.portals.get_mut(name) {
+        portal.state = state;
+    }
+    Ok(())
+}
+
+fn statement(connection: &Connection<'_>, name: &str) -> Result<Arc<Prepared>, Failure> {
+    connection.statements.get(name).cloned().ok_or_else(|| {
+        let message = format!("prepared statement {name:?} does not exist");
+        Failure::new("26000", message)
+    })
+}
+
+fn no_portal(name: &str) -> Failure {
+    Failure::new("34000", format!("portal {name:?} does not exist"))
+}
+
+/// What a prepared statement takes and gives; found out once.
+async fn description<'p>(
+    session: &Session,
+    prepared: &'p Prepared,
+) -> Result<&'p Description, Failure> {
+    let find_out = || async {
+        match &prepared.parsed {
+            Parsed::Sql(statement) => Ok(session
+                .describe(statement, &prepared.parameter_oids)
+                .await?),
+            Parsed::Empty => Ok(Description {
+                parameters: Vec::new(),
+                schema: None,
+            }),
+            Parsed::Verify => {
+                let schema = Some(crate::verify_rows::schema());
+                Ok(Description {
+                    parameters: Vec::new(),
+                    schema,
+                })
+            }
+        }
+    };
+    prepared.description.get_or_try_init(find_out).await
+}
+
+/// A statement that has begun.
+enum Started {
+    /// Nothing to send but what is in here.
+    Done(Done),
+    /// Rows follow.
+    Rows(Cursor, arrow_schema::SchemaRef),
+}
+
+/// The result of a command without rows.
+struct Done {
+    tag: &'static str,
+    notice: Option<sql::Notice>,
+    changed: Vec<(String, String)>,
+}
+
+async fn start(
+    context: Context<'_>,
+    parsed: &Parsed,
+    parameters: Vec<ScalarValue>,
+    formats: &Formats,
+) -> Result<Started, Failure> {
+    let (schema, stream, tag) = match parsed {
+        Parsed::Empty => {
+            return Ok(Started::Done(Done {
+                tag: "",
+                notice: None,
+                changed: Vec::new(),
+            }));
+        }
+        Parsed::Verify => {
+            let (schema, stream) = (context.shared.verify)()?;
+            (schema, stream, "VERIFY")
+        }
+        Parsed::Sql(statement) => match context.session.execute(statement, parameters).await? {
+            Outcome::Rows {
+                schema,
+                stream,
+                tag,
+                ..
+            } => (schema, stream, tag),
+            Outcome::Command {
+                tag,
+                notice,
+                changed,
+            } => {
+                return Ok(Started::Done(Done {
+                    tag,
+                    notice,
+                    changed,
+                }));
+            }
+        },
+    };
+    let columns = schema.fields().len();
+    if !formats.fit(columns) {
+        let message = format!("bind message has formats that do not fit {columns} result columns");
+        return Err(Failure::new("08P01", message));
+    }
+    let encoder = RowEncoder::new(&schema, |index| formats.of(index));
+    Ok(Started::Rows(Cursor::new(stream, encoder, tag), schema))
+}
+
+/// A client that was told of other columns would misread these.
+fn check_still_described(prepared: &Prepared, schema: &Schema) -> Result<(), Failure> {
+    let described = prepared
+        .description
+        .get()
+        .and_then(|description| description.schema.as_ref());
+    match described {
+        Some(described) if wire_types(described) != wire_types(schema) => Err(Failure::new(
+            "0A000",
+            "cached plan must not change result type",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A transaction's end takes its portals with it.
+fn drop_portals_of_ended_transaction(connection: &mut Connection<'_>, before: TransactionStatus) {
+    let idle = TransactionStatus::Idle;
+    if before != idle && connection.session.transaction_status() == idle {
+        connection.portals.clear();
+    }
+}
+
+fn report_done(done: &Done, output: &mut Output) {
+    let out = &mut output.buffer;
+    if let Some(notice) = &done.notice {
+        backend::notice_response(notice.severity, notice.code, &notice.message, out);
+    }
+    for (name, value) in &done.changed {
+        backend::parameter_status(name, value, out);
+    }
+    if done.tag.is_empty() {
+        backend::empty_query_response(out);
+    } else {
+        backend::command_complete(done.tag, out);
+    }
+}
+
+fn describe_rows(schema: &Schema, formats: &Formats, output: &mut Output) {
+    let columns = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .map(|(index, field)| ColumnDescription {
+            name: field.name(),
+            wire_type: wire_type(field),
+            format: formats.of(index),
+        });
+    backend::row_description(columns, &mut output.buffer);
+}
+
+/// What became of a request for rows.
+struct Sent {
+    rows: u64,
+    /// Whether the limit was reached before the end.
+    suspended: bool,
+}
+
+async fn send_rows(cursor: &mut Cursor, limit: u64, output: &mut Output) -> Result<Sent, Trouble> {
+    let mut sent = 0;
+    while sent < limit {
+        let Some((rows, next)) = cursor.next_rows().await? else {
+            return Ok(Sent {
+                rows: sent,
+                suspended: false,
+            });
+        };
+        while *next < rows.len() && sent < limit {
+            rows.append(*next, &mut output.buffer)?;
+            *next += 1;
+            sent += 1;
+            output.flush_if_full().await?;
+        }
+    }
+    Ok(Sent {
+        rows: sent,
+        suspended: true,
+    })
+}
+
+fn complete(tag: &str, rows: u64, output: &mut Output) {
+    match tag {
+        "SELECT" => backend::command_complete(&format!("SELECT {rows}"), &mut output.buffer),
+        other => backend::command_complete(other, &mut output.buffer),
+    }
+}

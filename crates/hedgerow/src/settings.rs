@@ -1,0 +1,282 @@
+//! The settings of `serve`: every limit and default in one place.
+//!
+//! A setting comes from the command line, else from the settings file, else from its default.
+//! The source may also come from the environment. What is said twice is taken from the more
+//! immediate place; what is misspelt in the file is an error, never ignored.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use replication::postgres::PostgresConfig;
+use replication::postgres::config::ConfigError;
+use serde::Deserialize;
+
+use crate::byte_size::ByteSize;
+use crate::cli::{ServeArguments, SourceArguments};
+
+/// The data directory where none is named.
+pub const DEFAULT_DATA: &str = "hedgerow-data";
+/// The one user.
+pub const USER: &str = "hedgerow";
+/// The one database.
+pub const DATABASE: &str = "hedgerow";
+
+/// The environment variable for the source's URL.
+const SOURCE_VARIABLE: &str = "HEDGEROW_SOURCE";
+/// The environment variable for the source's password, libpq's.
+const PASSWORD_VARIABLE: &str = "PGPASSWORD";
+
+const DEFAULT_PORT: u16 = 5433;
+/// Enough for the demo and for tables up to some hundred times as large.
+const DEFAULT_MEMORY: ByteSize = ByteSize::mib(512);
+/// Below this the parts get too small to work.
+const LEAST_MEMORY: ByteSize = ByteSize::mib(64);
+const DEFAULT_SPILL: ByteSize = ByteSize(16 << 30);
+const DEFAULT_CONNECTIONS: usize = 100;
+/// How much of the source's log is re-read after a crash, against how often C0 is written.
+const DEFAULT_FLUSH_SECONDS: u64 = 5;
+const DEFAULT_CATCH_UP_SECONDS: u64 = 30;
+
+/// A setting cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The settings file cannot be read.
+    #[error("cannot read the settings file {file}: {error}")]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The settings file has an error.
+    #[error("in the settings file {file}: {error}")]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// Where and why.
+        error: Box<toml::de::Error>,
+    },
+    /// There is no source.
+    #[error(
+        "no source is given. Use --source postgres://user@host/database, the environment \
+         variable HEDGEROW_SOURCE, or source = \"…\" in the settings file"
+    )]
+    NoSource,
+    /// The source's settings cannot be used.
+    #[error(transparent)]
+    Source(#[from] ConfigError),
+    /// Less memory than can work.
+    #[error("memory = {0} is too little: {LEAST_MEMORY} is the least")]
+    TooLittleMemory(ByteSize),
+    /// A count of zero.
+    #[error("{0} = 0 leaves nothing to work with")]
+    Zero(&'static str),
+}
+
+/// What can stand in the settings file: the long options of `serve`, with underscores or not.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SettingsFile {
+    source: Option<String>,
+    publication: Option<String>,
+    slot: Option<String>,
+    data: Option<PathBuf>,
+    listen: Option<SocketAddr>,
+    memory: Option<ByteSize>,
+    spill: Option<ByteSize>,
+    threads: Option<usize>,
+    connections: Option<usize>,
+    #[serde(alias = "flush_seconds")]
+    flush_seconds: Option<u64>,
+    #[serde(alias = "catch_up_seconds")]
+    catch_up_seconds: Option<u64>,
+}
+
+impl SettingsFile {
+    fn read(file: Option<&Path>) -> Result<Self, SettingsError> {
+        let Some(file) = file else {
+            return Ok(Self::default());
+        };
+        let text = std::fs::read_to_string(file).map_err(|error| SettingsError::Unreadable {
+            file: file.to_owned(),
+            error,
+        })?;
+        toml::from_str(&text).map_err(|error| SettingsError::Malformed {
+            file: file.to_owned(),
+            error: Box::new(error),
+        })
+    }
+}
+
+/// Everything that a node needs besides its source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSettings {
+    /// The data directory.
+    pub data: PathBuf,
+    /// Where PostgreSQL clients are served.
+    pub listen: SocketAddr,
+    /// Memory in all, bytes.
+    pub memory: ByteSize,
+    /// Disk space for sorts and joins that exceed the memory, bytes.
+    pub spill: ByteSize,
+    /// Threads that one statement may use.
+    pub threads: usize,
+    /// Clients served at the same time.
+    pub connections: usize,
+    /// How old a change may get before it is made durable.
+    pub flush_interval: Duration,
+    /// How long a statement waits after a start until the copy has caught up.
+    pub catch_up_timeout: Duration,
+}
+
+impl NodeSettings {
+    /// The defaults, for a data directory.
+    pub fn new(data: PathBuf) -> Self {
+        Self {
+            data,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            memory: DEFAULT_MEMORY,
+            spill: DEFAULT_SPILL,
+            threads: std::thread::available_parallelism().map_or(2, usize::from),
+            connections: DEFAULT_CONNECTIONS,
+            flush_interval: Duration::from_secs(DEFAULT_FLUSH_SECONDS),
+            catch_up_timeout: Duration::from_secs(DEFAULT_CATCH_UP_SECONDS),
+        }
+    }
+
+    fn check(self) -> Result<Self, SettingsError> {
+        if self.memory < LEAST_MEMORY {
+            return Err(SettingsError::TooLittleMemory(self.memory));
+        }
+        let counts = [("threads", self.threads), ("connections", self.connections)];
+        match counts.into_iter().find(|(_, count)| *count == 0) {
+            Some((name, _)) => Err(SettingsError::Zero(name)),
+            None => Ok(self),
+        }
+    }
+}
+
+/// The settings of `serve`.
+pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig), SettingsError> {
+    let file = SettingsFile::read(arguments.source.config.as_deref())?;
+    let data = arguments
+        .data
+        .or(file.data.clone())
+        .unwrap_or_else(|| DEFAULT_DATA.into());
+    let default = NodeSettings::new(data);
+    let seconds = |argument: Option<u64>, file: Option<u64>, default| {
+        argument.or(file).map_or(default, Duration::from_secs)
+    };
+    let node = NodeSettings {
+        listen: arguments.listen.or(file.listen).unwrap_or(default.listen),
+        memory: arguments.memory.or(file.memory).unwrap_or(default.memory),
+        spill: arguments.spill.or(file.spill).unwrap_or(default.spill),
+        threads: arguments
+            .threads
+            .or(file.threads)
+            .unwrap_or(default.threads),
+        connections: arguments
+            .connections
+            .or(file.connections)
+            .unwrap_or(default.connections),
+        flush_interval: seconds(
+            arguments.flush_seconds,
+            file.flush_seconds,
+            default.flush_interval,
+        ),
+        catch_up_timeout: seconds(
+            arguments.catch_up_seconds,
+            file.catch_up_seconds,
+            default.catch_up_timeout,
+        ),
+        data: default.data,
+    };
+    Ok((node.check()?, source_config(arguments.source, file)?))
+}
+
+/// The source's settings alone.
+pub fn source(arguments: SourceArguments) -> Result<PostgresConfig, SettingsError> {
+    let file = SettingsFile::read(arguments.config.as_deref())?;
+    source_config(arguments, file)
+}
+
+fn source_config(
+    arguments: SourceArguments,
+    file: SettingsFile,
+) -> Result<PostgresConfig, SettingsError> {
+    let url = arguments
+        .source
+        .or_else(|| std::env::var(SOURCE_VARIABLE).ok())
+        .or(file.source);
+    let mut config = PostgresConfig::parse(&url.ok_or(SettingsError::NoSource)?)?;
+    if config.password.is_none() {
+        config.password = std::env::var(PASSWORD_VARIABLE)
+            .ok()
+            .map(String::into_bytes);
+    }
+    if let Some(slot) = arguments.slot.or(file.slot) {
+        config = config.with_slot(&slot)?;
+    }
+    if let Some(publication) = arguments.publication.or(file.publication) {
+        config = config.with_publication(&publication);
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_file(
+        text: &str,
+        arguments: ServeArguments,
+    ) -> Result<(NodeSettings, PostgresConfig), SettingsError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("hedgerow.toml");
+        std::fs::write(&file, text).expect("written");
+        let source = SourceArguments {
+            config: Some(file),
+            ..arguments.source
+        };
+        serve(ServeArguments {
+            source,
+            ..arguments
+        })
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file_and_the_file_over_defaults() {
+        let text = r#"
+            source = "postgres://u@h/d"
+            slot = "from_file"
+            memory = "1GiB"
+            connections = 7
+            flush-seconds = 2
+        "#;
+        let arguments = ServeArguments {
+            memory: Some(ByteSize::mib(256)),
+            ..ServeArguments::default()
+        };
+        let (node, source) = with_file(text, arguments).expect("good settings");
+        assert_eq!(node.memory, ByteSize::mib(256));
+        assert_eq!(node.connections, 7);
+        assert_eq!(node.flush_interval, Duration::from_secs(2));
+        assert_eq!(node.listen.to_string(), "127.0.0.1:5433");
+        assert_eq!(source.slot, "from_file");
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_a_reason() {
+        let refused = |text: &str| {
+            with_file(text, ServeArguments::default())
+                .expect_err("refused")
+                .to_string()
+        };
+        let source = "source = 'postgres://u@h/d'\n";
+        assert!(refused("memroy = '1GiB'").contains("memroy"));
+        assert!(refused(&format!("{source}memory = '1MiB'")).contains("64 MiB is the least"));
+        assert!(refused(&format!("{source}threads = 0")).contains("threads"));
+        assert!(refused(&format!("{source}slot = 'Bad-Name'")).contains("slot name"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Carries out `VERIFY` against a PostgreSQL source: on a thread of its own, one at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use replication::postgres::PostgresConfig;
+use replication::postgres::verify::{TableVerdict, VerifyRequest, verify};
+use replication::source::Stop;
+use sql::SqlError;
+
+use crate::node::Node;
+use crate::server::VerifyRows;
+use crate::verify_rows::{self, VerdictRow, VerdictSender};
+
+/// How long the replica may take to reach the source's position.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// SQLSTATE for "somebody else does it now".
+const OBJECT_IN_USE: &str = "55006";
+/// SQLSTATE for a source that fails us.
+const SOURCE_FAILED: &str = "08000";
+
+/// Verifications of a node's tables against their source.
+pub fn of_postgres(node: &Node, source: PostgresConfig) -> VerifyRows {
+    let job = Arc::new(Job {
+        store: node.store().clone(),
+        catalog: node.catalog().clone(),
+        clock: node.env().clock.clone(),
+        source,
+        running: AtomicBool::new(false),
+    });
+    Arc::new(move || {
+        if job.running.swap(true, Ordering::AcqRel) {
+            return Err(SqlError::new(
+                OBJECT_IN_USE,
+                "a verification is running already",
+            ));
+        }
+        let (sender, rows) = verify_rows::stream();
+        let job = job.clone();
+        let work = move || {
+            let _running = Running(&job.running);
+            job.run(&sender);
+        };
+        let thread = std::thread::Builder::new().name("verify".to_owned());
+        match thread.spawn(work) {
+            Ok(_) => Ok((verify_rows::schema(), rows)),
+            Err(error) => Err(SqlError::new(
+                "53000",
+                format!("cannot start a thread: {error}"),
+            )),
+        }
+    })
+}
+
+/// Lets the next verification begin when this one ends, however it ends.
+struct Running<'a>(&'a AtomicBool);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+struct Job {
+    store: Arc<lsm::Store>,
+    catalog: Arc<replication::catalog::Catalog>,
+    clock: Arc<dyn env::Clock>,
+    source: PostgresConfig,
+    running: AtomicBool,
+}
+
+impl Job {
+    fn run(&self, sender: &VerdictSender) {
+        let stop = Stop::new();
+        let request = VerifyRequest {
+            store: &self.store,
+            catalog: &self.catalog,
+            config: &self.source,
+            clock: &*self.clock,
+            patience: PATIENCE,
+            stop: &stop,
+        };
+        let result = verify(&request, |verdict| {
+            // A client that has gone does not want the rest.
+            if sender.blocking_send(Ok(row(verdict))).is_err() {
+                stop.set();
+            }
+        });
+        if let Err(error) = result {
+            // Nobody may be there to hear it.
+            _ = sender.blocking_send(Err(SqlError::new(SOURCE_FAILED, error.to_string())));
+        }
+    }
+}
+
+fn row(verdict: TableVerdict) -> VerdictRow {
+    let differing = verdict.differing.join("; ");
+    let counts = (verdict.source_rows != verdict.rows && verdict.reason.is_none())
+        .then(|| format!("the source has {} rows", verdict.source_rows));
+    let parts = [counts, Some(differing).filter(|text| !text.is_empty())];
+    let detail = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    VerdictRow {
+        table: verdict.table.to_string(),
+        rows: i64::try_from(verdict.rows).unwrap_or(i64::MAX),
+        equal: verdict.reason.is_none().then_some(verdict.equal),
+        position: verdict.position.to_string(),
+        detail: verdict
+            .reason
+            .or(Some(detail).filter(|text| !text.is_empty())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::{CommitPosition, TableName};
+
+    use super::*;
+
+    fn verdict(equal: bool, rows: u64, differing: &[&str], reason: Option<&str>) -> VerdictRow {
+        row(TableVerdict {
+            table: TableName {
+                schema: "public".into(),
+                name: "t".into(),
+            },
+            equal,
+            source_rows: 2,
+            rows,
+            position: CommitPosition(1),
+            differing: differing.iter().map(|&key| key.to_owned()).collect(),
+            reason: reason.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn verdicts_say_what_differs_or_why_nothing_is_known() {
+        assert_eq!(verdict(true, 2, &[], None).detail, None);
+        let different = verdict(false, 3, &["id 7"], None);
+        assert_eq!(different.equal, Some(false));
+        assert_eq!(
+            different.detail.as_deref(),
+            Some("the source has 2 rows; id 7")
+        );
+        let unknown = verdict(false, 0, &[], Some("stopped"));
+        assert_eq!(
+            (unknown.equal, unknown.detail.as_deref()),
+            (None, Some("stopped"))
+        );
+    }
+}
