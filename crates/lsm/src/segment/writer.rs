@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use env::{Disk, Env, WritableFile};
 use page::{PageEncoder, PageIdentity};
-use types::key::SortKey;
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
 
 use super::format::{self, FOOTER_BYTES, Footer, aligned};
@@ -269,9 +268,7 @@ impl SegmentWriter {
     }
 
     fn info(&self, checksum: u32) -> SegmentInfo {
-        let first = self.pages.first().expect("a segment has at least one page");
-        let last = self.pages.last().expect("a segment has at least one page");
-        let key = |key: &SortKey| key.clone();
+        let has_pages = "a segment has at least one page";
         let position_min = self.pages.iter().map(|page| page.position_min).min();
         let position_max = self.pages.iter().map(|page| page.position_max).max();
         SegmentInfo {
@@ -282,10 +279,10 @@ impl SegmentWriter {
             versions: self.totals.versions,
             tombstones: self.totals.tombstones,
             patches: self.totals.patches,
-            key_min: key(&first.first_key),
-            key_max: key(&last.last_key),
-            position_min: position_min.unwrap_or(first.position_min),
-            position_max: position_max.unwrap_or(last.position_max),
+            key_min: self.pages.first().expect(has_pages).first_key.clone(),
+            key_max: self.pages.last().expect(has_pages).last_key.clone(),
+            position_min: position_min.expect(has_pages),
+            position_max: position_max.expect(has_pages),
             checksum,
         }
     }

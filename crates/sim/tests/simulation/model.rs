@@ -1,5 +1,7 @@
 //! Without faults: whatever the order of steps, snapshots show what the model says.
 
+use std::cell::Cell;
+
 use sim::replica::Done;
 use sim::{Replica, Step};
 
@@ -31,10 +33,17 @@ fn run(seed: u64, steps: usize) -> (u64, Done) {
 
 #[test]
 fn snapshots_show_the_sources_states() {
-    for_seeds("model", 200, |seed| {
+    let (runs, merges) = (Cell::new(0), Cell::new(0));
+    for_seeds("model", 120, |seed| {
         let (_, done) = run(seed, STEPS);
-        println!("{done:?}");
+        runs.set(runs.get() + 1);
+        merges.set(merges.get() + done.merges);
     });
+    let (runs, merges) = (runs.get(), merges.get());
+    assert!(
+        merges > runs,
+        "{merges} merges in {runs} runs: the scenario has become too tame"
+    );
 }
 
 #[test]
