@@ -1,9 +1,9 @@
 //! Numbers as PostgreSQL prints and sends them.
 //!
-//! Floats: the shortest digits that read back as the same value, with PostgreSQL's own two
+//! Floats: the shortest digits that read back as the same value, with PostgreSQL's own three
 //! choices: a decimal that lies exactly half way to a neighbour does not count as reading back
-//! (1e23 prints as 9.999999999999999e+22), and exponents begin at 1e15 (double) or 1e6 (real)
-//! and below 1e-4.
+//! (1e23 prints as 9.999999999999999e+22), of two equally near ones the even one is taken, and
+//! exponents begin at 1e15 (double) or 1e6 (real) and below 1e-4.
 //!
 //! Numerics: text with exactly `scale` digits after the point; binary as base-10000 digits.
 
@@ -49,6 +49,15 @@ pub fn write_float4(value: f32, out: &mut impl Write) -> fmt::Result {
     let fits = |text: &str| text.parse() == Ok(value.abs());
     let digits = shortest(value.abs(), parts, fits);
     layout(value.is_sign_negative(), &digits, FLOAT4_EXPONENT, out)
+}
+
+impl Parts {
+    /// Whether the value can lie exactly half way between two decimals of at most 17 digits:
+    /// then its own decimal expansion has at most 18, which bounds its binary fraction.
+    fn may_tie(self) -> bool {
+        const FRACTION_BITS_MAX: i32 = 25;
+        self.exponent + self.mantissa.trailing_zeros() as i32 >= -FRACTION_BITS_MAX
+    }
 }
 
 fn special(value: f64) -> Option<&'static str> {
@@ -141,7 +150,11 @@ where
 {
     let first = Digits::parse(&format!("{value:e}"));
     if !first.is_half_way(parts) {
-        return first;
+        return if parts.may_tie() {
+            rounded_to_even(value, first, fits)
+        } else {
+            first
+        };
     }
     for precision in 0..17 {
         let text = format!("{value:.precision$e}");
@@ -151,6 +164,21 @@ where
         }
     }
     first
+}
+
+/// Of two decimals of the same length that are equally near, Rust takes the larger one,
+/// PostgreSQL the even one.
+fn rounded_to_even<F>(value: F, first: Digits, fits: impl Fn(&str) -> bool) -> Digits
+where
+    F: fmt::LowerExp + Copy,
+{
+    let precision = first.digits.len() - 1;
+    let text = format!("{value:.precision$e}");
+    if fits(&text) {
+        Digits::parse(&text)
+    } else {
+        first
+    }
 }
 
 fn layout(
@@ -386,6 +414,8 @@ mod tests {
             (5e-324, "5e-324"),
             (f64::MAX, "1.7976931348623157e+308"),
             (9_007_199_254_740_993.0, "9.007199254740992e+15"),
+            (82_893_732_705_733.125, "82893732705733.12"),
+            (987_172_694_305_426.25, "987172694305426.2"),
             (f64::NAN, "NaN"),
             (f64::INFINITY, "Infinity"),
             (f64::NEG_INFINITY, "-Infinity"),
