@@ -14,6 +14,7 @@ use types::{
 };
 
 use super::*;
+use crate::byte_fields::FieldReader;
 use crate::error::StoreError;
 use crate::page_cache::PageCache;
 
@@ -333,8 +334,9 @@ fn a_file_goes_with_an_unfinished_writer_or_the_last_reader_of_a_retired_segment
 #[test]
 fn every_flipped_byte_is_found() {
     let folder = Folder::new();
-    let info = folder.write(1, &puts(0..600), 600);
+    let info = folder.write(1, &puts(0..150), 150);
     let file = folder.file(&info);
+    assert!(info.pages > 1, "{info:?}");
     let whole = std::fs::read(&file).expect("read");
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
@@ -461,4 +463,28 @@ fn long_keys_come_back_too() {
     assert_eq!(segment.pages_in(Some(&keys.key(499)), None).len(), 1);
     // The same file under a schema with another key would mislead every search.
     assert!(folder.open(&info).is_err());
+}
+
+/// A file of format version 1, which every later release must read. `HEDGEROW_WRITE_GOLDEN=1`
+/// writes it anew; only a new format version is a reason to. (What a later release writes may
+/// differ: its pages may choose other codecs.)
+#[test]
+fn version_1_is_read() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let folder = Folder::new();
+    let mut versions = puts(0..400);
+    versions[7] = (7, 300, VersionKind::Patch);
+    versions[8] = (7, 200, VersionKind::Put);
+    versions[9] = (9, 200, VersionKind::Delete);
+    if std::env::var_os("HEDGEROW_WRITE_GOLDEN").is_some() {
+        let info = folder.write(5, &versions, 400);
+        let mut bytes = Vec::new();
+        info.encode(&mut bytes);
+        std::fs::write(golden.join("segment-1.info"), bytes).expect("write");
+        std::fs::copy(folder.file(&info), golden.join("segment-1.seg")).expect("copy");
+    }
+    let info = std::fs::read(golden.join("segment-1.info")).expect("a golden file");
+    let info = SegmentInfo::decode(&mut FieldReader::new(&info), TABLE).expect("an info");
+    std::fs::copy(golden.join("segment-1.seg"), folder.file(&info)).expect("copy");
+    assert_eq!(folder.read(&info).expect("read"), versions);
 }
