@@ -212,7 +212,7 @@ impl Header {
         if !(1..=ROWS_MAX).contains(&self.rows) {
             return Err(PageError::Malformed("the number of rows is out of bounds"));
         }
-        if usize::from(u16_at(page, COLUMN_COUNT_AT)) != self.columns {
+        if self.columns == 0 || usize::from(u16_at(page, COLUMN_COUNT_AT)) != self.columns {
             return Err(PageError::Malformed(
                 "the number of columns is not the schema's",
             ));

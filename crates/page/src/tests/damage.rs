@@ -111,6 +111,58 @@ fn the_schema_must_match() {
     assert!(matches!(open(&bytes, &types), Err(PageError::Malformed(_))));
 }
 
+/// One column without NULLs in a frame that is right.
+fn page_of(rows: u16, codec: u8, segment: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend_from_slice(b"HrPg\x01\0\x01\0");
+    let size = 23 + segment.len();
+    bytes.extend_from_slice(&(size as u32).to_le_bytes());
+    bytes.extend_from_slice(&rows.to_le_bytes());
+    bytes.extend_from_slice(&[2, 0, codec]);
+    bytes.extend_from_slice(&(size as u16).to_le_bytes());
+    bytes.extend_from_slice(segment);
+    reseal(&mut bytes, IDENTITY);
+    bytes
+}
+
+/// A page of 5 KB could otherwise claim 80 MB for one column.
+#[test]
+fn text_that_unfolds_without_end_is_refused() {
+    let types = [ColumnType::Text];
+    let constant = |length| page_of(16_384, 17, &vec![b'x'; length]);
+    let page = open(&constant(64), &types).expect("the frame is right");
+    assert_eq!(
+        page.decode(0).expect("64 bytes a row are allowed").len(),
+        16_384
+    );
+    let page = open(&constant(5000), &types).expect("the frame is right");
+    assert!(matches!(page.decode(0), Err(PageError::Malformed(_))));
+    assert!(matches!(
+        page.decode_slots(0, &[0, 1]),
+        Err(PageError::Malformed(_))
+    ));
+}
+
+#[test]
+fn rows_beyond_the_limit_are_refused() {
+    let constant = |rows| page_of(rows, 1, &[0]);
+    assert!(open(&constant(16_384), &[ColumnType::Int64]).is_ok());
+    assert!(open(&constant(16_385), &[ColumnType::Int64]).is_err());
+    assert!(open(&constant(0), &[ColumnType::Int64]).is_err());
+}
+
+#[test]
+fn a_codec_of_another_type_is_refused() {
+    for codec in 0..32 {
+        let page = open(&page_of(1, codec, &[0; 40]), &[ColumnType::Int64]).expect("a right frame");
+        assert_eq!(
+            page.decode(0).is_ok(),
+            [0, 1, 2, 4, 5].contains(&codec),
+            "codec {codec}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
