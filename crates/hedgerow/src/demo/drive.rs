@@ -1,0 +1,225 @@
+//! The course of a run.
+//!
+//! 1. Look-ups and audits run beside the orders; figures are shown four times a second.
+//! 2. A run without end lasts until Control-C. A single run lasts until all its orders are
+//!    visible; then everything is made durable and merged.
+//! 3. A last audit at the last position, the three questions, the summary.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lsm::{Store, StoreError, Work};
+use parking_lot::Mutex;
+use replication::orders::{OrderOptions, OrderProgress, Workload};
+use sql::{Engine, Session, SessionStart};
+use tokio::task::JoinSet;
+
+use super::DemoError;
+use super::ask::{ask, statement};
+use super::audit::{audit_forever, audit_once};
+use super::collector::{Collector, Watched};
+use super::display::Display;
+use super::figures::{Audit, Figures};
+use super::lookups::{Pace, Tally, look_up_forever};
+use super::numerals::{grouped, short_time};
+use super::questions::QUESTIONS;
+use super::summary::{Times, summary};
+use crate::node::{Node, asked_to_end};
+use crate::settings::USER;
+
+/// How often figures are shown.
+const FRAME: Duration = Duration::from_millis(250);
+/// How often a single run looks whether it is over.
+const LOOK: Duration = Duration::from_millis(5);
+/// Status look-ups a second at most.
+const LOOKUPS_A_SECOND: f64 = 200.0;
+/// A paced run has time for look-ups.
+const PACED_PAUSE: f64 = 1.0;
+/// A run as fast as possible spends a twentieth of a processor on them.
+const UNPACED_PAUSE: f64 = 20.0;
+
+/// Everything that a run needs.
+pub(super) struct Run {
+    engine: Arc<Engine>,
+    store: Arc<Store>,
+    workload: Workload,
+    progress: Arc<Mutex<OrderProgress>>,
+    tally: Arc<Mutex<Tally>>,
+    audit: Arc<Mutex<Audit>>,
+    collector: Collector,
+    pace: Pace,
+    start: Instant,
+}
+
+impl Run {
+    pub(super) fn new(
+        node: &Node,
+        options: OrderOptions,
+        progress: Arc<Mutex<OrderProgress>>,
+    ) -> Self {
+        let workload = Workload::new(options.seed);
+        let tally = Arc::<Mutex<Tally>>::default();
+        let audit = Arc::<Mutex<Audit>>::default();
+        let watched = Watched {
+            store: node.store().clone(),
+            status: node.status().clone(),
+            workload,
+            progress: progress.clone(),
+            tally: tally.clone(),
+            audit: audit.clone(),
+            goal: options.orders,
+        };
+        let pause_factor = if options.rate.is_some() {
+            PACED_PAUSE
+        } else {
+            UNPACED_PAUSE
+        };
+        Self {
+            engine: node.engine().clone(),
+            store: node.store().clone(),
+            workload,
+            progress,
+            tally,
+            audit,
+            collector: Collector::new(watched),
+            pace: Pace {
+                rate: LOOKUPS_A_SECOND,
+                pause_factor,
+            },
+            start: Instant::now(),
+        }
+    }
+
+    /// Runs to the end; says whether every answer was right.
+    pub(super) async fn drive(mut self, once: bool) -> Result<bool, DemoError> {
+        let asking = self.ask_beside()?;
+        let visible = self.watch(once).await?;
+        drop(asking);
+        if once {
+            self.finish_once(visible).await?;
+        } else {
+            self.say_goodbye()?;
+        }
+        let correct = self.audit.lock().failure.is_none() && self.tally.lock().wrong == 0;
+        if !correct {
+            self.tell_failures()?;
+        }
+        Ok(correct)
+    }
+
+    fn session(&self) -> Result<Session, DemoError> {
+        let start = SessionStart {
+            user: USER.to_owned(),
+            ..SessionStart::default()
+        };
+        Ok(self.engine.session(&start)?)
+    }
+
+    /// Starts look-ups and audits; they end when the set is dropped.
+    fn ask_beside(&self) -> Result<JoinSet<()>, DemoError> {
+        let mut asking = JoinSet::new();
+        let (session, tally) = (self.session()?, self.tally.clone());
+        let (store, workload, pace) = (self.store.clone(), self.workload, self.pace);
+        asking.spawn(async move { look_up_forever(session, store, workload, pace, &tally).await });
+        let (session, audit) = (self.session()?, self.audit.clone());
+        asking.spawn(async move { audit_forever(session, workload, &audit).await });
+        Ok(asking)
+    }
+
+    /// Shows figures until the run is over. Returns how long that took.
+    async fn watch(&mut self, once: bool) -> Result<Duration, DemoError> {
+        let mut display = Display::new();
+        let mut frames = tokio::time::interval(FRAME);
+        let mut looks = tokio::time::interval(LOOK);
+        let end = asked_to_end();
+        tokio::pin!(end);
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                _ = looks.tick(), if once => if self.is_over() { break },
+                _ = frames.tick() => display.show(&self.collector.collect())?,
+            }
+        }
+        let elapsed = self.start.elapsed();
+        display.show_last(&self.collector.collect())?;
+        Ok(elapsed)
+    }
+
+    /// Whether all orders of the run are visible.
+    fn is_over(&self) -> bool {
+        let progress = self.progress.lock();
+        progress.finished && self.store.visible() >= progress.position
+    }
+
+    /// Makes everything durable and merged, asks everything once more and sums up.
+    async fn finish_once(&mut self, visible: Duration) -> Result<(), DemoError> {
+        let store = self.store.clone();
+        let settling = tokio::task::spawn_blocking(move || settle(&store)).await;
+        settling.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        let settled = self.start.elapsed();
+        let session = self.session()?;
+        audit_once(&session, self.workload, &self.audit).await?;
+        let mut out = String::new();
+        for question in &QUESTIONS {
+            let answer = ask(&session, &statement(question.sql), Vec::new()).await?;
+            let (position, latency) = (answer.position, short_time(answer.latency));
+            out.push_str(&format!("\n{}\n{}", question.title, answer.table("  ")));
+            out.push_str(&format!("  (at {position}, {latency})\n"));
+        }
+        let figures = self.collector.collect();
+        let changes = self.progress.lock().yielded.versions;
+        out.push('\n');
+        out.push_str(&summary(&figures, changes, Times { visible, settled }));
+        std::io::stdout().write_all(out.as_bytes())?;
+        Ok(())
+    }
+
+    fn say_goodbye(&mut self) -> Result<(), DemoError> {
+        let Figures {
+            tried,
+            rolled_back,
+            orders_held,
+            elapsed,
+            ..
+        } = self.collector.collect();
+        let mut out = std::io::stdout();
+        writeln!(
+            out,
+            "\n{} orders in {}, {} rolled back; {} are held.",
+            grouped(tried),
+            short_time(elapsed),
+            grouped(rolled_back),
+            grouped(orders_held)
+        )?;
+        Ok(())
+    }
+
+    /// Says on standard error which answers were wrong.
+    fn tell_failures(&self) -> Result<(), DemoError> {
+        let failures = [
+            self.audit.lock().failure.clone(),
+            self.tally.lock().failure.clone(),
+        ];
+        let mut error = std::io::stderr();
+        for failure in failures.into_iter().flatten() {
+            writeln!(error, "WRONG: {failure}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes everything durable and merges until nothing is left to merge.
+fn settle(store: &Store) -> Result<(), StoreError> {
+    const OTHERS_MERGE: Duration = Duration::from_millis(5);
+    store.flush()?;
+    loop {
+        if store.work(Work::Merge)? {
+            continue;
+        }
+        if store.stats().merges_running == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(OTHERS_MERGE);
+    }
+}
