@@ -30,7 +30,7 @@ const ESCAPE: u8 = 255;
 const SYMBOL_BYTES_MAX: usize = 8;
 
 /// Text that is too short in all to pay for a table of symbols.
-const PAGE_TEXT_BYTES_MIN: usize = 4096;
+const PAGE_TEXT_BYTES_MIN: usize = 1536;
 
 /// Cells that are shorter on average rarely hold a piece worth a symbol.
 const CELL_BYTES_MIN: usize = 6;
