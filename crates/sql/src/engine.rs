@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{
     FairSpillPool, GreedyMemoryPool, MemoryPool, TrackConsumersPool,
@@ -23,7 +24,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{SqlError, code};
 use crate::functions;
-use crate::pg_catalog::SystemCatalog;
+use crate::pg_catalog::{self, SystemCatalog};
 use crate::session::{Session, SessionStart};
 
 /// Consumers of memory that an error about a full pool names.
@@ -101,8 +102,8 @@ impl Engine {
             .enable_time()
             .build()
             .map_err(start_failed)?;
-        let state = session_state(&options)?;
-        let system = SystemCatalog::new()?;
+        let (system, state) = SystemCatalog::install(session_state(&options)?, &options.database)?;
+        let state = with_functions(state, &catalog)?;
         Ok(Arc::new(Self {
             options,
             store,
@@ -208,8 +209,21 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_config(config)
         .with_runtime_env(runtime_env(options)?)
         .with_default_features();
-    let mut state = builder.build();
+    Ok(builder.build())
+}
+
+fn with_functions(
+    mut state: SessionState,
+    catalog: &Arc<Catalog>,
+) -> Result<SessionState, SqlError> {
     functions::register(&mut state)?;
+    let catalog_functions = pg_catalog::functions::constants();
+    for function in catalog_functions
+        .into_iter()
+        .chain(pg_catalog::functions::about_tables(catalog))
+    {
+        state.register_udf(Arc::new(function))?;
+    }
     Ok(state)
 }
 

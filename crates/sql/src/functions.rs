@@ -3,11 +3,13 @@
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow_position()`).
 //! * [`types`]: type names in casts.
 //! * [`quotient`], [`division`]: division of decimals.
+//! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`aggregates`], [`decimal_sums`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
 pub(crate) mod decimal_sums;
 pub(crate) mod division;
+pub(crate) mod literals;
 pub(crate) mod quotient;
 pub(crate) mod session;
 pub(crate) mod types;
@@ -21,12 +23,14 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use aggregates::ExactAggregate;
 use division::{Division, DivisionRewrite};
+use literals::LiteralRewrite;
 
 /// Adds this crate's functions and rules to a state.
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     let division = Arc::new(ScalarUDF::from(Division::new()));
     state.register_udf(division.clone())?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
+    state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
     state.register_udaf(sum)?;
     state.register_udaf(Arc::new(AggregateUDF::from(ExactAggregate::avg())))?;

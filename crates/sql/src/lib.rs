@@ -29,6 +29,7 @@ pub mod session;
 mod settings;
 pub mod statement;
 mod table;
+mod views;
 
 pub use datafusion::arrow;
 pub use datafusion::common::ScalarValue;

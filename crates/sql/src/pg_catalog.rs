@@ -1,27 +1,115 @@
-//! System tables: PostgreSQL's catalogs and Hedgerow's own views.
+//! System tables: PostgreSQL's catalogs, `information_schema`, and Hedgerow's own views.
+//!
+//! Tables whose content never changes (`pg_type`, `pg_proc`, …) come from the crate
+//! `datafusion-pg-catalog`, and so do many of the functions that clients call on them. Tables
+//! about what there is here are made when a statement names them:
+//!
+//! * [`relations`]: `pg_class` and its like.
+//! * [`information_schema`]: the standard's views.
+//! * [`oids`]: object ids.
+//! * [`row_batch`]: rows from the few columns that say something.
+//! * [`functions`]: functions that the crate lacks or that must know our tables.
+
+pub(crate) mod functions;
+pub(crate) mod information_schema;
+pub(crate) mod oids;
+pub(crate) mod relations;
+pub(crate) mod row_batch;
 
 use std::sync::Arc;
 
-use datafusion::catalog::TableProvider;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{MemTable, SchemaProvider, TableProvider};
+use datafusion::execution::session_state::SessionState;
+use datafusion::prelude::SessionContext;
+use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
+use datafusion_pg_catalog::setup_pg_catalog;
+use futures::FutureExt;
 
 use crate::context::StatementContext;
-use crate::error::SqlError;
+use crate::engine::Engine;
+use crate::error::{SqlError, code};
+use crate::views::{self, View};
+
+/// The schema of PostgreSQL's catalogs.
+const PG_CATALOG: &str = "pg_catalog";
 
 /// The system schemas.
-pub(crate) struct SystemCatalog {}
+pub(crate) struct SystemCatalog {
+    pg_catalog: Arc<dyn SchemaProvider>,
+    /// Names of all tables in `pg_catalog`, in the order of their ids.
+    names: Vec<String>,
+}
 
 impl SystemCatalog {
-    pub(crate) fn new() -> Result<Self, SqlError> {
-        Ok(Self {})
+    /// Adds the catalog's functions to `state` and gives its tables.
+    pub(crate) fn install(
+        state: SessionState,
+        database: &str,
+    ) -> Result<(Self, SessionState), SqlError> {
+        let context = SessionContext::new_with_state(state);
+        let catalog = Arc::new(datafusion::catalog::MemoryCatalogProvider::new());
+        context.register_catalog(database, catalog.clone());
+        setup_pg_catalog(&context, database, EmptyContextProvider)
+            .map_err(|error| SqlError::from(*error))?;
+        let pg_catalog = datafusion::catalog::CatalogProvider::schema(catalog.as_ref(), PG_CATALOG)
+            .ok_or_else(|| SqlError::new(code::INTERNAL_ERROR, "pg_catalog has not been set up"))?;
+        let mut names = pg_catalog.table_names();
+        names.sort();
+        Ok((Self { pg_catalog, names }, context.state()))
     }
 
     /// The system table with this name, as of now.
     pub(crate) fn table(
         &self,
-        _context: &StatementContext<'_>,
-        _schema: &str,
-        _table: &str,
+        context: &StatementContext<'_>,
+        schema: &str,
+        table: &str,
     ) -> Result<Option<Arc<dyn TableProvider>>, SqlError> {
-        Ok(None)
+        match schema {
+            views::SCHEMA => match View::named(table) {
+                Some(view) => in_memory(view.schema(), view.batch(context.engine)?).map(Some),
+                None => Ok(None),
+            },
+            PG_CATALOG => self.pg_catalog_table(context.engine, table),
+            information_schema::SCHEMA => match information_schema::batch(context.engine, table)? {
+                Some(batch) => in_memory(batch.schema(), batch).map(Some),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
     }
+
+    fn pg_catalog_table(
+        &self,
+        engine: &Engine,
+        table: &str,
+    ) -> Result<Option<Arc<dyn TableProvider>>, SqlError> {
+        if self
+            .names
+            .binary_search_by(|name| name.as_str().cmp(table))
+            .is_err()
+        {
+            return Ok(None);
+        }
+        // The provider's function is asynchronous for others' sake; this one never waits.
+        let Some(provider) = self
+            .pg_catalog
+            .table(table)
+            .now_or_never()
+            .transpose()?
+            .flatten()
+        else {
+            return Ok(None);
+        };
+        match relations::batch(engine, table, &provider.schema(), &self.names) {
+            Some(batch) => in_memory(provider.schema(), batch?).map(Some),
+            None => Ok(Some(provider)),
+        }
+    }
+}
+
+fn in_memory(schema: SchemaRef, batch: RecordBatch) -> Result<Arc<dyn TableProvider>, SqlError> {
+    Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?))
 }

@@ -9,6 +9,8 @@ use crate::table::column::OID_KEY;
 pub const TEXT: u32 = 25;
 /// `numeric`
 pub const NUMERIC: u32 = 1700;
+/// `uuid`
+pub const UUID: u32 = 2950;
 /// `bpchar`: `character(n)`
 pub const BPCHAR: u32 = 1042;
 
@@ -94,5 +96,66 @@ fn array_oid(item: u32) -> u32 {
         1184 => 1185,
         NUMERIC => 1231,
         _ => 1009,
+    }
+}
+
+/// `pg_type`'s `typlen`, `typbyval`, `typalign` and `typstorage`.
+pub(crate) fn storage(oid: u32) -> (i16, bool, &'static str, &'static str) {
+    match oid {
+        16 | 18 => (1, true, "c", "p"),
+        21 => (2, true, "s", "p"),
+        23 | 26 | 700 | 1082 => (4, true, "i", "p"),
+        20 | 701 | 790 | 1083 | 1114 | 1184 | 3220 => (8, true, "d", "p"),
+        1266 => (12, false, "d", "p"),
+        1186 => (16, false, "d", "p"),
+        2950 => (16, false, "c", "p"),
+        19 => (64, false, "c", "p"),
+        NUMERIC | 650 | 869 => (-1, false, "i", "m"),
+        _ => (-1, false, "i", "x"),
+    }
+}
+
+/// A type's name in the standard's words, and its own in `pg_type`.
+pub(crate) fn names(oid: u32) -> (&'static str, &'static str) {
+    match oid {
+        16 => ("boolean", "bool"),
+        17 => ("bytea", "bytea"),
+        18 => ("\"char\"", "char"),
+        19 => ("name", "name"),
+        20 => ("bigint", "int8"),
+        21 => ("smallint", "int2"),
+        23 => ("integer", "int4"),
+        26 => ("oid", "oid"),
+        114 => ("json", "json"),
+        142 => ("xml", "xml"),
+        650 => ("cidr", "cidr"),
+        700 => ("real", "float4"),
+        701 => ("double precision", "float8"),
+        790 => ("money", "money"),
+        829 => ("macaddr", "macaddr"),
+        869 => ("inet", "inet"),
+        BPCHAR => ("character", "bpchar"),
+        1043 => ("character varying", "varchar"),
+        1082 => ("date", "date"),
+        1083 => ("time without time zone", "time"),
+        1114 => ("timestamp without time zone", "timestamp"),
+        1184 => ("timestamp with time zone", "timestamptz"),
+        1186 => ("interval", "interval"),
+        1266 => ("time with time zone", "timetz"),
+        1560 => ("bit", "bit"),
+        1562 => ("bit varying", "varbit"),
+        NUMERIC => ("numeric", "numeric"),
+        2950 => ("uuid", "uuid"),
+        3802 => ("jsonb", "jsonb"),
+        1000 => ("ARRAY", "_bool"),
+        1005 => ("ARRAY", "_int2"),
+        1007 => ("ARRAY", "_int4"),
+        1009 => ("ARRAY", "_text"),
+        1015 => ("ARRAY", "_varchar"),
+        1016 => ("ARRAY", "_int8"),
+        1022 => ("ARRAY", "_float8"),
+        1231 => ("ARRAY", "_numeric"),
+        2951 => ("ARRAY", "_uuid"),
+        _ => ("text", "text"),
     }
 }

@@ -33,7 +33,7 @@ use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
-use crate::rewrite;
+use crate::rewrite::column_names;
 
 /// Batches between the query's task and the client.
 const BATCHES_AHEAD: usize = 2;
@@ -93,9 +93,9 @@ impl Query {
             .with_parse_float_as_decimal(true)
             .with_map_string_types_to_utf8view(false);
         let mut planner_context = PlannerContext::new().with_prepare_param_data_types(parameters);
-        let statement = rewrite::for_planner((*self.statement).clone());
         let planner = SqlToRel::new_with_options(&context, options);
-        Ok(planner.sql_statement_to_plan_with_context(statement, &mut planner_context)?)
+        Ok(planner
+            .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?)
     }
 
     /// Parameter types and result columns. `declared`: ids of the types that the client named.
@@ -151,7 +151,7 @@ impl Query {
                 .ok()
         });
         let analyzed = analyzed.as_ref().unwrap_or(&plan);
-        rewrite::result_schema(&self.statement, analyzed.schema().as_arrow())
+        column_names::result_schema(analyzed.schema().as_arrow())
     }
 
     /// Starts the query on the engine's threads; returns once it is planned.
@@ -232,7 +232,7 @@ impl Query {
             return Ok((explain_schema(), futures::stream::iter([Ok(lines)]).boxed()));
         }
         let physical = state.create_physical_plan(&plan).await?;
-        let schema = rewrite::result_schema(&self.statement, &physical.schema());
+        let schema = column_names::result_schema(&physical.schema());
         let batches = execute_stream(physical, context)?;
         let renamed = schema.clone();
         let stream = batches.map(move |batch| {

@@ -1,17 +1,7 @@
-//! PostgreSQL's forms of statements that DataFusion takes in another form, and the names that
-//! PostgreSQL gives to result columns.
+//! PostgreSQL's forms of statements that DataFusion takes in another form.
+//!
+//! * [`column_names`]: the names of result columns without an alias.
+//! * [`system`]: what clients ask of the system catalogs.
 
-use std::sync::Arc;
-
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
-use datafusion::sql::sqlparser::ast::Statement as Ast;
-
-/// The statement in the form that the planner takes.
-pub(crate) fn for_planner(statement: Ast) -> Ast {
-    statement
-}
-
-/// The result's columns with the names that PostgreSQL gives them.
-pub(crate) fn result_schema(_statement: &Ast, schema: &Schema) -> SchemaRef {
-    Arc::new(schema.clone())
-}
+pub(crate) mod column_names;
+pub(crate) mod system;

@@ -17,6 +17,8 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Toke
 
 use crate::command::{self, Command};
 use crate::error::{SqlError, code};
+use crate::rewrite::column_names;
+use crate::rewrite::system::{is_about_catalogs, plainly};
 
 /// One parsed statement. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -77,8 +79,8 @@ fn is_blank(token: &TokenWithSpan) -> bool {
 /// Parses the tokens of one statement (at least one that is not blank).
 fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError> {
     let words: Vec<&TokenWithSpan> = tokens.iter().filter(|token| !is_blank(token)).collect();
-    let (first, last) = (words[0], words[words.len() - 1]);
-    let text = slice(sql, first.span.start, last.span.end).to_owned();
+    let first = words[0];
+    let text = text_of(sql, tokens);
     let parameters = words
         .iter()
         .filter_map(|token| parameter_number(&token.token))
@@ -120,10 +122,24 @@ fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, Sql
     if next.token != Token::EOF {
         return Err(near(sql, &next));
     }
-    Ok(match refusal(&statement) {
-        Some(error) => StatementKind::Refused(error),
-        None => StatementKind::Query(Box::new(statement)),
-    })
+    if let Some(error) = refusal(&statement) {
+        return Ok(StatementKind::Refused(error));
+    }
+    let words = tokens.iter().map(|token| &token.token);
+    let plain = is_about_catalogs(words)
+        .then(|| plainly(&text_of(sql, tokens)))
+        .flatten();
+    let mut statement = plain.unwrap_or(statement);
+    column_names::add(&mut statement);
+    Ok(StatementKind::Query(Box::new(statement)))
+}
+
+/// The text of a statement's tokens (at least one that is not blank).
+fn text_of(sql: &str, tokens: &[TokenWithSpan]) -> String {
+    let mut words = tokens.iter().filter(|token| !is_blank(token));
+    let first = words.next().expect("a statement has a word");
+    let last = words.next_back().unwrap_or(first);
+    slice(sql, first.span.start, last.span.end).to_owned()
 }
 
 /// Why a statement that looks like a query is none that reads.

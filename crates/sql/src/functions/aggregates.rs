@@ -54,7 +54,12 @@ impl ExactAggregate {
 
     fn new(kind: Kind) -> Self {
         let signature = Signature::user_defined(Volatility::Immutable);
-        Self { kind, signature, sum: Sum::new(), avg: Avg::new() }
+        Self {
+            kind,
+            signature,
+            sum: Sum::new(),
+            avg: Avg::new(),
+        }
     }
 
     /// DataFusion's own, for arguments other than decimals.
@@ -100,9 +105,13 @@ impl AggregateUDFImpl for ExactAggregate {
         };
         Ok(vec![match (self.kind, argument) {
             (_, DataType::Decimal128(..) | DataType::Decimal256(..)) => argument.clone(),
-            (_, DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Int64 | DataType::UInt64) => {
-                Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
-            }
+            (
+                _,
+                DataType::Decimal32(..)
+                | DataType::Decimal64(..)
+                | DataType::Int64
+                | DataType::UInt64,
+            ) => Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal),
             (Kind::Average, integer) if integer.is_integer() => {
                 Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
             }
@@ -113,13 +122,26 @@ impl AggregateUDFImpl for ExactAggregate {
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        match (self.kind, Digits::of(&arguments[0]).filter(|_| arguments[0].is_decimal())) {
+        match (
+            self.kind,
+            Digits::of(&arguments[0]).filter(|_| arguments[0].is_decimal()),
+        ) {
             (Kind::Sum, Some(digits)) => {
                 let most = if digits.precision > 38 { 76 } else { 38 };
                 let precision = digits.precision.saturating_add(10).min(most);
-                Ok(Digits { precision, ..digits }.decimal())
+                Ok(Digits {
+                    precision,
+                    ..digits
+                }
+                .decimal())
             }
-            (Kind::Average, Some(digits)) => Ok(quotient_type(digits, Digits { precision: 1, scale: 0 })),
+            (Kind::Average, Some(digits)) => Ok(quotient_type(
+                digits,
+                Digits {
+                    precision: 1,
+                    scale: 0,
+                },
+            )),
             (_, None) => self.inexact().return_type(arguments),
         }
     }
@@ -130,11 +152,19 @@ impl AggregateUDFImpl for ExactAggregate {
         };
         if args.is_distinct {
             let values = Field::new_list_field(sum, true);
-            return Ok(vec![Arc::new(Field::new_list(format_state_name(args.name, "values"), values, false))]);
+            return Ok(vec![Arc::new(Field::new_list(
+                format_state_name(args.name, "values"),
+                values,
+                false,
+            ))]);
         }
         Ok(vec![
             Arc::new(Field::new(format_state_name(args.name, "sum"), sum, true)),
-            Arc::new(Field::new(format_state_name(args.name, "count"), DataType::UInt64, false)),
+            Arc::new(Field::new(
+                format_state_name(args.name, "count"),
+                DataType::UInt64,
+                false,
+            )),
         ])
     }
 
@@ -142,17 +172,21 @@ impl AggregateUDFImpl for ExactAggregate {
         let result = args.return_field.data_type().clone();
         let outcome = self.outcome(&result);
         match (args.expr_fields[0].data_type(), args.is_distinct) {
-            (DataType::Decimal128(_, scale), false) => {
-                Ok(Box::new(DecimalSums::<Decimal128Type>::new(*scale, outcome, result)))
-            }
-            (DataType::Decimal256(_, scale), false) => {
-                Ok(Box::new(DecimalSums::<Decimal256Type>::new(*scale, outcome, result)))
-            }
+            (DataType::Decimal128(_, scale), false) => Ok(Box::new(
+                DecimalSums::<Decimal128Type>::new(*scale, outcome, result),
+            )),
+            (DataType::Decimal256(_, scale), false) => Ok(Box::new(
+                DecimalSums::<Decimal256Type>::new(*scale, outcome, result),
+            )),
             (DataType::Decimal128(_, scale), true) => {
-                Ok(Box::new(DistinctDecimals::<Decimal128Type>::new(*scale, outcome, result)))
+                Ok(Box::new(DistinctDecimals::<Decimal128Type>::new(
+                    *scale, outcome, result,
+                )))
             }
             (DataType::Decimal256(_, scale), true) => {
-                Ok(Box::new(DistinctDecimals::<Decimal256Type>::new(*scale, outcome, result)))
+                Ok(Box::new(DistinctDecimals::<Decimal256Type>::new(
+                    *scale, outcome, result,
+                )))
             }
             _ => self.inexact().accumulator(args),
         }
@@ -172,16 +206,19 @@ impl AggregateUDFImpl for ExactAggregate {
         }
     }
 
-    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
         let result = args.return_field.data_type().clone();
         let outcome = self.outcome(&result);
         match args.expr_fields[0].data_type() {
-            DataType::Decimal128(_, scale) => {
-                Ok(Box::new(DecimalSums::<Decimal128Type>::new(*scale, outcome, result)))
-            }
-            DataType::Decimal256(_, scale) => {
-                Ok(Box::new(DecimalSums::<Decimal256Type>::new(*scale, outcome, result)))
-            }
+            DataType::Decimal128(_, scale) => Ok(Box::new(DecimalSums::<Decimal128Type>::new(
+                *scale, outcome, result,
+            ))),
+            DataType::Decimal256(_, scale) => Ok(Box::new(DecimalSums::<Decimal256Type>::new(
+                *scale, outcome, result,
+            ))),
             _ => self.inexact().create_groups_accumulator(args),
         }
     }

@@ -42,11 +42,18 @@ pub(crate) struct DecimalSums<T: SumType> {
 impl<T: SumType> DecimalSums<T> {
     /// No groups. Summands have `scale`; `result` is the type of what comes out.
     pub(crate) fn new(scale: i8, outcome: Outcome, result: DataType) -> Self {
-        Self { sums: Vec::new(), counts: Vec::new(), scale, outcome, result }
+        Self {
+            sums: Vec::new(),
+            counts: Vec::new(),
+            scale,
+            outcome,
+            result,
+        }
     }
 
     fn resize(&mut self, groups: usize) {
-        self.sums.resize(groups.max(self.sums.len()), T::Native::default());
+        self.sums
+            .resize(groups.max(self.sums.len()), T::Native::default());
         self.counts.resize(groups.max(self.counts.len()), 0);
     }
 
@@ -58,12 +65,19 @@ impl<T: SumType> DecimalSums<T> {
 
     /// Takes the first groups, or all.
     fn take(&mut self, emit_to: EmitTo) -> (Vec<T::Native>, Vec<u64>) {
-        (emit_to.take_needed(&mut self.sums), emit_to.take_needed(&mut self.counts))
+        (
+            emit_to.take_needed(&mut self.sums),
+            emit_to.take_needed(&mut self.counts),
+        )
     }
 
     fn finished(&self, sums: &[T::Native], counts: &[u64]) -> Result<ArrayRef> {
         let cells = sums.iter().zip(counts).map(|(&sum, &count)| {
-            if count == 0 { Ok(None) } else { self.finish_one(T::widen(sum), count).map(Some) }
+            if count == 0 {
+                Ok(None)
+            } else {
+                self.finish_one(T::widen(sum), count).map(Some)
+            }
         });
         let cells: Vec<Option<i256>> = cells.collect::<Result<_, ArrowError>>()?;
         decimals(cells, &self.result)
@@ -72,9 +86,11 @@ impl<T: SumType> DecimalSums<T> {
     fn finish_one(&self, sum: i256, count: u64) -> Result<i256, ArrowError> {
         match self.outcome {
             Outcome::Sum => Ok(sum),
-            Outcome::Average(scale) => {
-                quotient((sum, self.scale), (i256::from_i128(i128::from(count)), 0), scale)
-            }
+            Outcome::Average(scale) => quotient(
+                (sum, self.scale),
+                (i256::from_i128(i128::from(count)), 0),
+                scale,
+            ),
         }
     }
 
@@ -90,7 +106,9 @@ fn decimals(cells: Vec<Option<i256>>, data_type: &DataType) -> Result<ArrayRef> 
     match *data_type {
         DataType::Decimal128(precision, scale) => {
             let narrow = |cell: Option<i256>| match cell.map(i256::to_i128) {
-                Some(None) => Err(ArrowError::ArithmeticOverflow("more than 38 digits".to_owned())),
+                Some(None) => Err(ArrowError::ArithmeticOverflow(
+                    "more than 38 digits".to_owned(),
+                )),
                 Some(value) => Ok(value),
                 None => Ok(None),
             };
@@ -149,21 +167,37 @@ impl<T: SumType> GroupsAccumulator for DecimalSums<T> {
         total_num_groups: usize,
     ) -> Result<()> {
         self.resize(total_num_groups);
-        let (sums, counts) = (values[0].as_primitive::<T>(), values[1].as_primitive::<UInt64Type>());
+        let (sums, counts) = (
+            values[0].as_primitive::<T>(),
+            values[1].as_primitive::<UInt64Type>(),
+        );
         for (row, &group) in group_indices.iter().enumerate() {
             self.add(group, sums.value(row), counts.value(row))?;
         }
         Ok(())
     }
 
-    fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let values = values[0].as_primitive::<T>();
         let wanted = |row: usize| {
-            values.is_valid(row) && filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
+            values.is_valid(row)
+                && filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
         };
-        let counts: Vec<u64> = (0..values.len()).map(|row| u64::from(wanted(row))).collect();
+        let counts: Vec<u64> = (0..values.len())
+            .map(|row| u64::from(wanted(row)))
+            .collect();
         let sums = counts.iter().zip(values.values());
-        let sums = sums.map(|(&count, &value)| if count == 0 { T::Native::default() } else { value });
+        let sums = sums.map(|(&count, &value)| {
+            if count == 0 {
+                T::Native::default()
+            } else {
+                value
+            }
+        });
         Ok(self.state_arrays(sums.collect(), counts))
     }
 
@@ -174,7 +208,9 @@ impl<T: SumType> GroupsAccumulator for DecimalSums<T> {
 
 impl<T: SumType> fmt::Debug for DecimalSums<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecimalSums").field("outcome", &self.outcome).finish_non_exhaustive()
+        f.debug_struct("DecimalSums")
+            .field("outcome", &self.outcome)
+            .finish_non_exhaustive()
     }
 }
 
@@ -199,12 +235,18 @@ impl<T: SumType> Accumulator for DecimalSums<T> {
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         self.resize(1);
         let state = self.state_arrays(self.sums.clone(), self.counts.clone());
-        state.iter().map(|array| ScalarValue::try_from_array(array, 0)).collect()
+        state
+            .iter()
+            .map(|array| ScalarValue::try_from_array(array, 0))
+            .collect()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         self.resize(1);
-        let (sums, counts) = (states[0].as_primitive::<T>(), states[1].as_primitive::<UInt64Type>());
+        let (sums, counts) = (
+            states[0].as_primitive::<T>(),
+            states[1].as_primitive::<UInt64Type>(),
+        );
         for row in 0..sums.len() {
             self.add(0, sums.value(row), counts.value(row))?;
         }
@@ -234,19 +276,25 @@ pub(crate) struct DistinctDecimals<T: SumType> {
 impl<T: SumType> DistinctDecimals<T> {
     /// No values. See [`DecimalSums::new`].
     pub(crate) fn new(scale: i8, outcome: Outcome, result: DataType) -> Self {
-        Self { values: HashSet::new(), sums: DecimalSums::new(scale, outcome, result) }
+        Self {
+            values: HashSet::new(),
+            sums: DecimalSums::new(scale, outcome, result),
+        }
     }
 }
 
 impl<T: SumType> fmt::Debug for DistinctDecimals<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DistinctDecimals").field("values", &self.values.len()).finish_non_exhaustive()
+        f.debug_struct("DistinctDecimals")
+            .field("values", &self.values.len())
+            .finish_non_exhaustive()
     }
 }
 
 impl<T: SumType> Accumulator for DistinctDecimals<T> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.values.extend(values[0].as_primitive::<T>().iter().flatten().map(T::widen));
+        self.values
+            .extend(values[0].as_primitive::<T>().iter().flatten().map(T::widen));
         Ok(())
     }
 
@@ -256,7 +304,11 @@ impl<T: SumType> Accumulator for DistinctDecimals<T> {
             total = total.add_checked(value)?;
         }
         let count = self.values.len() as u64;
-        let cell = if count == 0 { None } else { Some(self.sums.finish_one(total, count)?) };
+        let cell = if count == 0 {
+            None
+        } else {
+            Some(self.sums.finish_one(total, count)?)
+        };
         ScalarValue::try_from_array(&decimals(vec![cell], &self.sums.result)?, 0)
     }
 

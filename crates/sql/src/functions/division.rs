@@ -32,7 +32,9 @@ pub(crate) struct Division {
 
 impl Division {
     pub(crate) fn new() -> Self {
-        Self { signature: Signature::any(2, Volatility::Immutable) }
+        Self {
+            signature: Signature::any(2, Volatility::Immutable),
+        }
     }
 }
 
@@ -46,24 +48,37 @@ impl ScalarUDFImpl for Division {
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        match arguments.iter().map(Digits::of).collect::<Option<Vec<_>>>().as_deref() {
+        match arguments
+            .iter()
+            .map(Digits::of)
+            .collect::<Option<Vec<_>>>()
+            .as_deref()
+        {
             Some(&[dividend, divisor]) => Ok(quotient_type(dividend, divisor)),
             _ => Err(SqlError::new(
                 code::UNDEFINED_FUNCTION,
-                format!("operator does not exist: {} / {}", arguments[0], arguments[1]),
+                format!(
+                    "operator does not exist: {} / {}",
+                    arguments[0], arguments[1]
+                ),
             )
             .into()),
         }
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalars = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let scalars = args
+            .args
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if scalars { 1 } else { args.number_rows };
         let dividend = Cells::new(&args.args[0], rows)?;
         let divisor = Cells::new(&args.args[1], rows)?;
         let quotients = divide(&dividend, &divisor, rows, args.return_field.data_type())?;
         if scalars {
-            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&quotients, 0)?));
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
+                &quotients, 0,
+            )?));
         }
         Ok(ColumnarValue::Array(quotients))
     }
@@ -82,14 +97,21 @@ impl Cells {
         let single = matches!(value, ColumnarValue::Scalar(_));
         let array = value.to_array(if single { 1 } else { rows })?;
         let digits = Digits::of(array.data_type()).ok_or_else(|| {
-            SqlError::new(code::INTERNAL_ERROR, "the operands of a division are numbers")
+            SqlError::new(
+                code::INTERNAL_ERROR,
+                "the operands of a division are numbers",
+            )
         })?;
         let wide = DataType::Decimal256(76, digits.scale);
         let array = match array.data_type() {
             DataType::Decimal128(..) | DataType::Decimal256(..) => array,
             _ => datafusion::arrow::compute::cast(&array, &wide)?,
         };
-        Ok(Self { array, scale: digits.scale, single })
+        Ok(Self {
+            array,
+            scale: digits.scale,
+            single,
+        })
     }
 
     /// The cell of a row as an unscaled number.
@@ -107,8 +129,14 @@ impl Cells {
     }
 }
 
-fn divide(dividend: &Cells, divisor: &Cells, rows: usize, data_type: &DataType) -> Result<ArrayRef> {
-    let (DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale)) = *data_type
+fn divide(
+    dividend: &Cells,
+    divisor: &Cells,
+    rows: usize,
+    data_type: &DataType,
+) -> Result<ArrayRef> {
+    let (DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale)) =
+        *data_type
     else {
         return Err(SqlError::new(code::INTERNAL_ERROR, "a quotient is a decimal").into());
     };
@@ -156,7 +184,12 @@ impl FunctionRewrite for DivisionRewrite {
         "numeric_division"
     }
 
-    fn rewrite(&self, expr: Expr, schema: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
+    fn rewrite(
+        &self,
+        expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
         let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
             return Ok(Transformed::no(expr));
         };
@@ -168,13 +201,19 @@ impl FunctionRewrite for DivisionRewrite {
                 if left_type.is_decimal() || right_type.is_decimal() =>
             {
                 let args = vec![with_few_digits(*left), with_few_digits(*right)];
-                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(self.function.clone(), args)))
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(
+                    self.function.clone(),
+                    args,
+                )))
             }
-            (Operator::Multiply, Some((left_type, right_type))) if scales_add_up(&left_type, &right_type) => {
+            (Operator::Multiply, Some((left_type, right_type)))
+                if scales_add_up(&left_type, &right_type) =>
+            {
                 let wide = |expr: Box<Expr>, data_type: &DataType| match Digits::of(data_type) {
-                    Some(digits) => {
-                        Box::new(Expr::Cast(Cast::new(expr, DataType::Decimal256(76, digits.scale))))
-                    }
+                    Some(digits) => Box::new(Expr::Cast(Cast::new(
+                        expr,
+                        DataType::Decimal256(76, digits.scale),
+                    ))),
                     None => expr,
                 };
                 let (left, right) = (wide(left, &left_type), wide(right, &right_type));

@@ -93,7 +93,10 @@ fn digits_after_point(dividend: (i256, i8), divisor: (i256, i8)) -> i32 {
     if dividend_first <= divisor_first {
         weight -= 1;
     }
-    (SIGNIFICANT_DIGITS - weight * GROUP).max(i32::from(dividend.1)).max(i32::from(divisor.1)).max(0)
+    (SIGNIFICANT_DIGITS - weight * GROUP)
+        .max(i32::from(dividend.1))
+        .max(i32::from(divisor.1))
+        .max(0)
 }
 
 /// The first base-10000 digit that is not zero, and its weight: 0 for the one before the point.
@@ -117,16 +120,24 @@ fn leading_group((value, scale): (i256, i8)) -> (i32, u32) {
 /// Half is rounded away from zero.
 fn divide_rounded(dividend: i256, divisor: i256) -> Result<i256, ArrowError> {
     let (quotient, rest) = match (dividend.to_i128(), divisor.to_i128()) {
-        (Some(dividend), Some(divisor)) if divisor != -1 => {
-            (i256::from_i128(dividend / divisor), i256::from_i128(dividend % divisor))
-        }
-        _ => (dividend.div_checked(divisor)?, dividend.mod_checked(divisor)?),
+        (Some(dividend), Some(divisor)) if divisor != -1 => (
+            i256::from_i128(dividend / divisor),
+            i256::from_i128(dividend % divisor),
+        ),
+        _ => (
+            dividend.div_checked(divisor)?,
+            dividend.mod_checked(divisor)?,
+        ),
     };
     let rest = rest.wrapping_abs();
     if rest < divisor.wrapping_abs().sub_checked(rest)? {
         return Ok(quotient);
     }
-    let away = if dividend.is_negative() == divisor.is_negative() { i256::ONE } else { i256::MINUS_ONE };
+    let away = if dividend.is_negative() == divisor.is_negative() {
+        i256::ONE
+    } else {
+        i256::MINUS_ONE
+    };
     quotient.add_checked(away)
 }
 
@@ -169,9 +180,15 @@ mod tests {
 
     #[test]
     fn the_type_is_wide_where_the_operands_are() {
-        let money = Digits { precision: 15, scale: 2 };
+        let money = Digits {
+            precision: 15,
+            scale: 2,
+        };
         assert_eq!(quotient_type(money, money), DataType::Decimal128(38, 20));
-        let wide = Digits { precision: 38, scale: 4 };
+        let wide = Digits {
+            precision: 38,
+            scale: 4,
+        };
         assert_eq!(quotient_type(wide, wide), DataType::Decimal256(76, 20));
     }
 

@@ -1,0 +1,185 @@
+//! Comparisons with text literals, as PostgreSQL means them.
+//!
+//! PostgreSQL gives a quoted literal the type of what it is compared with: in `a > '10'` the
+//! text is a number if `a` is. DataFusion would compare as text. Two types stored as text are
+//! compared by more than their letters: `character(n)` without the blanks at its end, and
+//! `uuid` without regard to case and hyphens.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable};
+
+use crate::error::{SqlError, code};
+use crate::pg_type;
+
+/// Types text literals by what they are compared with.
+#[derive(Debug)]
+pub(crate) struct LiteralRewrite;
+
+impl FunctionRewrite for LiteralRewrite {
+    fn name(&self) -> &str {
+        "typed_literals"
+    }
+
+    fn rewrite(
+        &self,
+        expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+                let (left, right) = if is_text(&right) {
+                    let right = typed(*right, &left, schema)?;
+                    (left, Box::new(right))
+                } else if is_text(&left) {
+                    let left = typed(*left, &right, schema)?;
+                    (Box::new(left), right)
+                } else {
+                    return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
+                        left,
+                        op,
+                        right,
+                    })));
+                };
+                Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr {
+                    left,
+                    op,
+                    right,
+                })))
+            }
+            Expr::Between(Between {
+                expr,
+                negated,
+                low,
+                high,
+            }) if is_text(&low) || is_text(&high) => {
+                let low = Box::new(typed(*low, &expr, schema)?);
+                let high = Box::new(typed(*high, &expr, schema)?);
+                Ok(Transformed::yes(Expr::Between(Between {
+                    expr,
+                    negated,
+                    low,
+                    high,
+                })))
+            }
+            Expr::InList(InList {
+                expr,
+                list,
+                negated,
+            }) if list.iter().any(is_text) => {
+                let list = list
+                    .into_iter()
+                    .map(|item| typed(item, &expr, schema))
+                    .collect::<Result<_>>()?;
+                Ok(Transformed::yes(Expr::InList(InList {
+                    expr,
+                    list,
+                    negated,
+                })))
+            }
+            other => Ok(Transformed::no(other)),
+        }
+    }
+}
+
+fn is_comparison(op: datafusion::logical_expr::Operator) -> bool {
+    use datafusion::logical_expr::Operator::{
+        Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq,
+    };
+    matches!(
+        op,
+        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
+    )
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)), _))
+}
+
+/// A text literal in the type of what it is compared with; any other expression as it is.
+fn typed(literal: Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
+    let Expr::Literal(ScalarValue::Utf8(Some(text)), metadata) = &literal else {
+        return Ok(literal);
+    };
+    // The type of an untyped parameter is not known yet.
+    let Ok((_, field)) = other.to_field(schema) else {
+        return Ok(literal);
+    };
+    let value = match field.data_type() {
+        DataType::Utf8 => match pg_type::field_oid(&field) {
+            pg_type::BPCHAR => ScalarValue::Utf8(Some(text.trim_end_matches(' ').to_owned())),
+            pg_type::UUID => ScalarValue::Utf8(Some(plain_uuid(text)?)),
+            _ => return Ok(literal),
+        },
+        DataType::Decimal128(..) | DataType::Decimal256(..) => decimal(text)?,
+        other if other.is_primitive() || *other == DataType::Boolean => {
+            ScalarValue::Utf8(Some(text.trim().to_owned()))
+                .cast_to(other)
+                .map_err(|_| invalid(text, field.data_type()))?
+        }
+        _ => return Ok(literal),
+    };
+    Ok(Expr::Literal(value, metadata.clone()))
+}
+
+/// A number with as many digits after the point as it is written with.
+fn decimal(text: &str) -> Result<ScalarValue> {
+    let text = text.trim();
+    let wanted = DataType::Decimal128(38, 0);
+    let (mantissa, exponent) = match text.find(['e', 'E']) {
+        Some(at) => (
+            &text[..at],
+            text[at + 1..]
+                .parse::<i32>()
+                .map_err(|_| invalid(text, &wanted))?,
+        ),
+        None => (text, 0),
+    };
+    let written = mantissa
+        .split_once('.')
+        .map_or(0, |(_, fraction)| fraction.len());
+    let scale = i32::try_from(written)
+        .unwrap_or(i32::MAX)
+        .saturating_sub(exponent)
+        .clamp(0, 38);
+    let data_type = DataType::Decimal128(38, i8::try_from(scale).unwrap_or(38));
+    let value = ScalarValue::Utf8(Some(text.to_owned())).cast_to(&data_type);
+    Ok(value.map_err(|_| invalid(text, &wanted))?)
+}
+
+/// A uuid as PostgreSQL writes it.
+fn plain_uuid(text: &str) -> Result<String, SqlError> {
+    let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
+    let digits: String = inner
+        .chars()
+        .filter(|c| *c != '-')
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    if digits.len() != 32 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(SqlError::new(
+            code::INVALID_TEXT_REPRESENTATION,
+            format!("invalid input syntax for type uuid: \"{text}\""),
+        ));
+    }
+    let parts = [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ];
+    Ok(parts.join("-"))
+}
+
+fn invalid(text: &str, data_type: &DataType) -> SqlError {
+    let (name, _) = pg_type::names(pg_type::oid(data_type));
+    SqlError::new(
+        code::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input syntax for type {name}: \"{text}\""),
+    )
+}

@@ -1,0 +1,9 @@
+//! The engine over a real store.
+
+#![allow(missing_docs, reason = "tests")]
+
+mod answers;
+mod catalog;
+mod harness;
+mod statements;
+mod tpch;
