@@ -25,13 +25,15 @@ pub fn batch_channel() -> (Sender<ChangeBatch>, Receiver<ChangeBatch>) {
     crossbeam_channel::bounded(CHANNEL_BATCHES)
 }
 
-/// A source cannot go on without the operator. (What passes by itself, such as a lost
-/// connection, the source deals with.)
+/// A source cannot go on. (What may pass by itself a source deals with before it gives up.)
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The source or its settings do not permit it; says what, why and how to mend it.
     #[error("{0}")]
     Refused(String),
+    /// The connection was lost, or the server is not ready: trying again may help.
+    #[error("{0}")]
+    Lost(String),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -281,10 +281,7 @@ impl Connection {
 
     /// The next piece of a COPY; `None` at its end, after which the session is free again.
     pub fn copy_data(&mut self) -> Result<Option<&[u8]>, ConnectionError> {
-        while !self.has_frame()? {
-            self.wait_for_bytes()?;
-        }
-        let (tag, body) = self.take_frame();
+        let (tag, body) = self.next_frame()?;
         match tag {
             backend::COPY_DATA_TAG => Ok(Some(&self.input[body])),
             backend::COPY_DONE_TAG => self.finish_command().map(|_| None),
@@ -336,8 +333,20 @@ impl Connection {
         }
     }
 
-    /// The next message that is not a notice, waiting for it; an error message as an error.
+    /// The next message, waiting for it; an error message as an error.
     fn frame(&mut self) -> Result<Frame<'_>, ConnectionError> {
+        let (tag, body) = self.next_frame()?;
+        match tag {
+            backend::ERROR_RESPONSE_TAG => Err(server_error(&self.input[body])),
+            tag => Ok(Frame {
+                tag,
+                body: &self.input[body],
+            }),
+        }
+    }
+
+    /// The next message that is more than news, which may come at any time; waits for it.
+    fn next_frame(&mut self) -> Result<(u8, Range<usize>), ConnectionError> {
         loop {
             while !self.has_frame()? {
                 self.wait_for_bytes()?;
@@ -347,13 +356,7 @@ impl Connection {
                 backend::NOTICE_RESPONSE_TAG
                 | backend::PARAMETER_STATUS_TAG
                 | backend::NOTIFICATION_RESPONSE_TAG => {}
-                backend::ERROR_RESPONSE_TAG => return Err(server_error(&self.input[body])),
-                tag => {
-                    return Ok(Frame {
-                        tag,
-                        body: &self.input[body],
-                    });
-                }
+                tag => return Ok((tag, body)),
             }
         }
     }

@@ -4,7 +4,9 @@
 //! exported snapshot and put the rows straight into the store, at the position just before the
 //! slot's consistent point. Nothing is visible until everything has been copied.
 //!
-//! Does not: resume. After a crash or an error the copy starts over.
+//! A table with a row that cannot be stored is given up with the reason; the others go on.
+//!
+//! Does not: resume. After a crash or a lost connection the copy starts over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +31,9 @@ const ROWS_MAX: usize = 1 << 16;
 const BYTES_MAX: usize = 4 << 20;
 /// How long to wait for memory before looking whether to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What a worker reports: the tables that it gave up.
+type WorkerResult = Result<Vec<(TableId, RowError)>, SourceError>;
 
 /// A table to copy.
 pub struct Job {
@@ -61,15 +66,23 @@ struct Progress {
     bytes: AtomicU64,
 }
 
+/// What was copied.
+#[derive(Debug, Default)]
+pub struct Copied {
+    /// Rows in all.
+    pub rows: u64,
+    /// Tables that were given up, and why.
+    pub given_up: Vec<(TableId, RowError)>,
+}
+
 /// Copies all tables; when it returns, all rows are in the store at `position`, unpublished.
-/// Returns the number of rows.
 pub fn copy_tables(
     target: &Target,
     config: &PostgresConfig,
     snapshot: String,
     position: CommitPosition,
     mut jobs: Vec<Job>,
-) -> Result<u64, SourceError> {
+) -> Result<Copied, SourceError> {
     jobs.sort_by_key(|job| std::cmp::Reverse(job.published.bytes));
     let shared = Arc::new(Shared {
         progress: Progress::new(target.clock.monotonic(), &jobs),
@@ -100,12 +113,27 @@ pub fn copy_tables(
     drop(results);
     let outcomes: Vec<_> = outcomes.iter().collect();
     target.status.set_copy(None);
-    // The first failure is the cause; the others only saw that the copy was given up.
-    outcomes
-        .into_iter()
-        .find(Result::is_err)
-        .unwrap_or(Ok(()))?;
-    Ok(shared.progress.rows.load(Ordering::Relaxed))
+    join_outcomes(outcomes, shared.progress.rows.load(Ordering::Relaxed))
+}
+
+/// The workers' results as one. Where one failed, the others only saw that the copy was given
+/// up; its failure is the one to report.
+fn join_outcomes(outcomes: Vec<WorkerResult>, rows: u64) -> Result<Copied, SourceError> {
+    let mut copied = Copied {
+        rows,
+        given_up: Vec::new(),
+    };
+    let mut failure = None;
+    for outcome in outcomes {
+        match outcome {
+            Ok(given_up) => copied.given_up.extend(given_up),
+            Err(error) if matches!(failure, None | Some(SourceError::Stopped)) => {
+                failure = Some(error);
+            }
+            Err(_) => {}
+        }
+    }
+    failure.map_or(Ok(copied), Err)
 }
 
 impl Progress {
@@ -143,7 +171,7 @@ impl Shared {
         self.target.status.set_copy(Some(progress));
     }
 
-    fn run_worker(&self, jobs: &Receiver<Job>, results: &Sender<Result<(), SourceError>>) {
+    fn run_worker(&self, jobs: &Receiver<Job>, results: &Sender<WorkerResult>) {
         let result = self.copy_all(jobs);
         if result.is_err() {
             self.abort.set();
@@ -153,21 +181,32 @@ impl Shared {
             .expect("the copy waits for every worker's result");
     }
 
-    fn copy_all(&self, jobs: &Receiver<Job>) -> Result<(), SourceError> {
-        let mut connection = open_at(&self.config, &self.snapshot, &self.target.stop)?;
+    fn copy_all(&self, jobs: &Receiver<Job>) -> WorkerResult {
+        let open = || open_at(&self.config, &self.snapshot, &self.target.stop);
+        let mut connection = open()?;
+        let mut given_up = Vec::new();
         for job in jobs.try_iter() {
-            self.copy_table(&mut connection, &job)?;
+            match self.copy_table(&mut connection, &job) {
+                Ok(()) => {}
+                Err(CopyError::Row(error)) => {
+                    tracing::error!(table = %job.schema.name, %error, "table not copied");
+                    given_up.push((job.table, error));
+                    // The rest of the table is still on its way in the old session.
+                    connection = open()?;
+                }
+                Err(CopyError::Source(error)) => return Err(error),
+            }
             self.progress.tables_done.fetch_add(1, Ordering::Relaxed);
             self.report();
         }
-        Ok(())
+        Ok(given_up)
     }
 
-    fn copy_table(&self, connection: &mut Connection, job: &Job) -> Result<(), SourceError> {
+    fn copy_table(&self, connection: &mut Connection, job: &Job) -> Result<(), CopyError> {
         let mut rows = CopiedRows::new(job, self.position);
         connection.copy_out(&job.published.copy_sql())?;
         while let Some(data) = connection.copy_data()? {
-            rows.append(data).map_err(|error| refuse(job, &error))?;
+            rows.append(data)?;
             if rows.is_large() {
                 self.ingest(job, &mut rows)?;
                 self.wait_for_memory()?;
@@ -204,11 +243,21 @@ impl Shared {
     }
 }
 
-fn refuse(job: &Job, error: &RowError) -> SourceError {
-    SourceError::Refused(format!(
-        "table {} cannot be copied: {error}",
-        job.schema.name
-    ))
+/// Why a table was not copied.
+#[derive(Debug, thiserror::Error)]
+enum CopyError {
+    /// A row cannot be stored; other tables go on.
+    #[error(transparent)]
+    Row(#[from] RowError),
+    /// The whole copy cannot go on.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+impl From<ConnectionError> for CopyError {
+    fn from(error: ConnectionError) -> Self {
+        Self::Source(error.into())
+    }
 }
 
 /// Opens a session that sees exactly the exported snapshot.

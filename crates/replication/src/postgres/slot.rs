@@ -205,6 +205,7 @@ impl From<ConnectionError> for SourceError {
     fn from(error: ConnectionError) -> Self {
         match error {
             ConnectionError::Stopped => Self::Stopped,
+            error if error.passes() => Self::Lost(error.to_string()),
             error => Self::Refused(error.to_string()),
         }
     }

@@ -16,7 +16,7 @@ use super::catalog::{PublishedTable, read_tables};
 use super::changes::{Changes, ReplicatedTable};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
-use super::copy::{Job, copy_tables, open_at};
+use super::copy::{Copied, Job, copy_tables, open_at};
 use super::preflight::{Fault, Severity, check_connected, check_tables};
 use super::slot::{self, SystemIdentity};
 use super::state::{PostgresState, WireTable};
@@ -46,16 +46,27 @@ impl PostgresSource {
 
 impl Source for PostgresSource {
     fn prepare(&mut self, target: &Target) -> Result<Checkpoint, SourceError> {
-        match Checkpoint::load(&target.store)? {
-            Some(checkpoint) if checkpoint.phase == Phase::Streaming => {
-                self.check_settings(&checkpoint)?;
-                Ok(checkpoint)
+        loop {
+            let left_over = match Checkpoint::load(&target.store)? {
+                Some(checkpoint) if checkpoint.phase == Phase::Streaming => {
+                    self.check_settings(&checkpoint)?;
+                    return Ok(checkpoint);
+                }
+                left_over => left_over,
+            };
+            let config = &self.config;
+            match (InitialCopy { config, target }).run(left_over) {
+                Err(SourceError::Lost(reason)) => {
+                    tracing::warn!(source = target.status.name(), reason, "trying again");
+                    target
+                        .status
+                        .set_state(SourceState::Connecting, Some(reason));
+                }
+                result => return result,
             }
-            left_over => InitialCopy {
-                config: &self.config,
-                target,
+            if target.stop.wait(RETRY) {
+                return Err(SourceError::Stopped);
             }
-            .run(left_over),
         }
     }
 
@@ -110,19 +121,17 @@ struct InitialCopy<'a> {
 
 impl InitialCopy<'_> {
     fn run(&self, left_over: Option<Checkpoint>) -> Result<Checkpoint, SourceError> {
-        let mut connection = self.connect()?;
+        self.check()?;
+        let (config, stop) = (self.config, &self.target.stop);
+        let mut connection = Connection::open(config, Mode::Replication, stop)?;
         if let Some(left_over) = &left_over {
             self.clean_up(&mut connection, left_over)?;
-        }
-        self.heed(check_connected(&mut connection, self.config)?)?;
-        if slot::ensure_publication(&mut connection, self.config)? {
-            self.heed(check_tables(&mut connection, self.config)?)?;
         }
         let (identity, _) = slot::identify(&mut connection)?;
         if slot::exists(&mut connection, &self.config.slot)? {
             return Err(SourceError::Refused(format!(
-                "the replication slot {slot:?} exists already, but this data directory is \
-                 empty. If no other replica uses the slot, drop it at the source: SELECT \
+                "the replication slot {slot:?} exists already, but this data directory has \
+                 no copy that belongs to it. If no other replica uses the slot, drop it at the source: SELECT \
                  pg_drop_replication_slot('{slot}')",
                 slot = self.config.slot
             )));
@@ -133,22 +142,15 @@ impl InitialCopy<'_> {
         self.copy(&mut connection, checkpoint)
     }
 
-    /// Connects, again and again while the server cannot be reached.
-    fn connect(&self) -> Result<Connection, SourceError> {
-        let status = &self.target.status;
-        loop {
-            match Connection::open(self.config, Mode::Replication, &self.target.stop) {
-                Ok(connection) => return Ok(connection),
-                Err(error) if error.passes() => {
-                    tracing::warn!(%error, source = status.name(), "no connection, trying again");
-                    status.set_state(SourceState::Connecting, Some(error.to_string()));
-                }
-                Err(error) => return Err(error.into()),
-            }
-            if self.target.stop.wait(RETRY) {
-                return Err(SourceError::Stopped);
-            }
+    /// Checks the source, creates the publication. Its own connection: without the right to
+    /// replicate there is no replication connection, but there is advice to give.
+    fn check(&self) -> Result<(), SourceError> {
+        let mut connection = Connection::open(self.config, Mode::Query, &self.target.stop)?;
+        self.heed(check_connected(&mut connection, self.config)?)?;
+        if slot::ensure_publication(&mut connection, self.config)? {
+            self.heed(check_tables(&mut connection, self.config)?)?;
         }
+        Ok(())
     }
 
     /// Drops what a copy that was cut off has left.
@@ -221,19 +223,29 @@ impl InitialCopy<'_> {
         let published = self.read_tables(&slot.snapshot)?;
         let jobs = self.create_tables(&mut checkpoint, published)?;
         tracing::info!(tables = jobs.len(), position = %slot.consistent_point, "initial copy");
-        let rows = copy_tables(self.target, self.config, slot.snapshot, position, jobs)?;
-        for table in self.target.catalog.tables() {
-            self.target.catalog.set_state(table.id, TableState::Live);
-        }
+        let copied = copy_tables(self.target, self.config, slot.snapshot, position, jobs)?;
+        self.set_states(&copied);
         checkpoint.phase = Phase::Streaming;
         checkpoint.resume = slot.consistent_point.0;
         checkpoint.commit_time_us = self.target.clock.wall_us();
         checkpoint.record_tables(&self.target.catalog);
         self.store(position, &checkpoint)?;
-        status.count(0, rows);
+        status.count(0, copied.rows);
         status.set_visible(position, checkpoint.commit_time_us);
-        tracing::info!(rows, "initial copy complete");
+        tracing::info!(rows = copied.rows, "initial copy complete");
         Ok(checkpoint)
+    }
+
+    /// Every table is live, but for those that were given up.
+    fn set_states(&self, copied: &Copied) {
+        for table in self.target.catalog.tables() {
+            let given_up = copied.given_up.iter().find(|(id, _)| *id == table.id);
+            let state = given_up.map_or(TableState::Live, |(_, error)| TableState::Stopped {
+                position: CommitPosition::ZERO,
+                reason: format!("the table could not be copied: {error}"),
+            });
+            self.target.catalog.set_state(table.id, state);
+        }
     }
 
     fn read_tables(&self, snapshot: &str) -> Result<Vec<PublishedTable>, ConnectionError> {

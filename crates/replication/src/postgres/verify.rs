@@ -276,6 +276,9 @@ impl<'a> Verifier<'a> {
                 error,
             })?;
             if rows >= BATCH_ROWS {
+                if self.stop.is_set() {
+                    return Err(ConnectionError::Stopped.into());
+                }
                 side.hash(&finish(&mut columns), std::mem::take(&mut rows), &mut each);
             }
         }
