@@ -19,7 +19,9 @@ pub struct RealClock {
 impl RealClock {
     /// A clock whose monotonic time starts now.
     pub fn new() -> Self {
-        Self { start: Instant::now() }
+        Self {
+            start: Instant::now(),
+        }
     }
 }
 

@@ -31,6 +31,9 @@ pub struct Env {
 impl Env {
     /// The real world.
     pub fn real() -> Self {
-        Self { disk: Arc::new(RealDisk), clock: Arc::new(RealClock::new()) }
+        Self {
+            disk: Arc::new(RealDisk),
+            clock: Arc::new(RealClock::new()),
+        }
     }
 }
