@@ -85,6 +85,7 @@ enum Body {
     Memory {
         columns: Vec<ArrayRef>,
         unchanged: Option<BinaryArray>,
+        bytes: usize,
     },
     Page(PageBody),
 }
@@ -113,11 +114,23 @@ impl Block {
         columns: Vec<ArrayRef>,
         unchanged: Option<BinaryArray>,
     ) -> Self {
+        let bytes = columns
+            .iter()
+            .map(|c| c.get_buffer_memory_size())
+            .sum::<usize>()
+            + unchanged.as_ref().map_or(0, Array::get_buffer_memory_size)
+            + versions.keys.memory_bytes()
+            + versions.positions.memory_bytes()
+            + versions.kinds.memory_bytes();
         Self {
             rows: versions.keys.len(),
             summary,
             versions: OnceLock::from(versions),
-            body: Body::Memory { columns, unchanged },
+            body: Body::Memory {
+                columns,
+                unchanged,
+                bytes,
+            },
         }
     }
 
@@ -216,20 +229,12 @@ impl Block {
         }
     }
 
-    /// Bytes of memory that a block in memory holds.
-    pub fn memory_bytes(&self) -> usize {
-        let Body::Memory { columns, unchanged } = &self.body else {
-            return 0;
-        };
-        let versions = self.versions();
-        columns
-            .iter()
-            .map(|c| c.get_buffer_memory_size())
-            .sum::<usize>()
-            + unchanged.as_ref().map_or(0, Array::get_buffer_memory_size)
-            + versions.keys.memory_bytes()
-            + versions.positions.memory_bytes()
-            + versions.kinds.memory_bytes()
+    /// Bytes that the rows take where they are: in memory, or in a page.
+    pub fn bytes(&self) -> usize {
+        match &self.body {
+            Body::Memory { bytes, .. } => *bytes,
+            Body::Page(body) => body.page.bytes(),
+        }
     }
 }
 

@@ -254,3 +254,6 @@ fn gather_byte_keys(
     }
     Ok(SortKeys::Bytes { offsets, data })
 }
+
+#[cfg(test)]
+mod tests;

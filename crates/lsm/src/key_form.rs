@@ -3,6 +3,8 @@
 //! The form is looked at once a merge step; inside the loops a key is a plain `u64`, `u128` or
 //! byte slice.
 
+use std::ops::Range;
+
 use types::SortKeys;
 
 /// One form of sort keys.
@@ -20,6 +22,52 @@ pub(crate) trait KeyForm {
 
     /// The key of a row.
     fn key<'a>(view: Self::View<'a>, row: usize) -> Self::Key<'a>;
+
+    /// The first row in `rows`, whose keys ascend, with a key not below `bound`.
+    #[inline]
+    fn first_not_below<'a>(
+        view: Self::View<'a>,
+        rows: Range<usize>,
+        bound: Self::Key<'a>,
+    ) -> usize {
+        let near = rows.end.min(rows.start + NEAR_ROWS);
+        let mut row = rows.start;
+        while row < near && Self::key(view, row) < bound {
+            row += 1;
+        }
+        if row < near {
+            row
+        } else {
+            gallop(near..rows.end, |row| Self::key(view, row) < bound)
+        }
+    }
+}
+
+/// Rows looked at one by one before galloping. One mispredicted branch at the end beats one for
+/// each step of a gallop: measured 2 times as fast with 20 rows between overrides, even at 100.
+const NEAR_ROWS: usize = 32;
+
+/// The first row in `rows` that is not `below`, where rows that are come first: doubles its steps
+/// until it has passed the place, then bisects.
+fn gallop(rows: Range<usize>, below: impl Fn(usize) -> bool) -> usize {
+    let mut low = rows.start;
+    let mut high = low;
+    let mut step = 1;
+    while high < rows.end && below(high) {
+        low = high + 1;
+        high = low + step;
+        step *= 2;
+    }
+    let mut high = high.min(rows.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if below(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// Keys of at most 64 bits.

@@ -36,6 +36,8 @@ mod run_writer;
 mod selection;
 mod signal;
 mod snapshots;
+#[cfg(test)]
+mod test_rows;
 mod tree;
 mod version;
 mod visibility;

@@ -20,7 +20,6 @@ use crate::layout::Layout;
 /// A sorted, immutable batch of versions in memory.
 pub(crate) struct MemoryRun {
     block: Arc<Block>,
-    bytes: usize,
 }
 
 impl MemoryRun {
@@ -63,8 +62,7 @@ impl MemoryRun {
             rows.columns,
             rows.unchanged,
         ));
-        let bytes = block.memory_bytes();
-        Self { block, bytes }
+        Self { block }
     }
 
     /// The versions as one block.
@@ -84,7 +82,7 @@ impl MemoryRun {
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.block.bytes()
     }
 
     /// Whether two versions have the same key and position.

@@ -13,7 +13,7 @@
 //! 3. Otherwise the bound of the step is the smallest of the loaded blocks' last (key, position);
 //!    pages that start at or below it are loaded too. Rows up to the bound are final: nothing
 //!    that comes later sorts before them.
-//! 4. Merge the rows up to the bound: take the stream with the smallest head, gallop to the
+//! 4. Merge the rows up to the bound: take the stream with the smallest head, search it for the
 //!    second smallest head, hand the rows in between to the filter as one range, repeat.
 //!
 //! A run that nothing overlaps therefore costs next to nothing a row, and a large run with
@@ -22,6 +22,7 @@
 //! State carried between steps: the last key handed to the filter, so that it learns whether a
 //! range begins with one more version of that key.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -336,27 +337,20 @@ impl<'a, F: KeyForm> Slice<'a, F> {
         position > other_position || position == other_position && self.age < other.age
     }
 
-    /// The first row after `at` that does not come before the head of `other`, by galloping.
-    /// Row `at` does.
-    fn gallop(&self, other: &Self) -> usize {
-        let mut low = self.at + 1;
-        let mut step = 1;
-        let mut high = low;
-        while high < self.end && self.precedes(high, other, other.at) {
-            low = high + 1;
-            high = low + step;
-            step *= 2;
+    /// Whether the head comes before that of `other`.
+    #[inline]
+    fn leads(&self, other: &Self) -> bool {
+        self.precedes(self.at, other, other.at)
+    }
+
+    /// The first row that does not come before the head of `other`. Row `at` does.
+    fn rows_before(&self, other: &Self) -> usize {
+        let key = other.key(other.at);
+        let mut row = F::first_not_below(self.keys, self.at + 1..self.end, key);
+        while row < self.end && self.precedes(row, other, other.at) {
+            row += 1;
         }
-        let mut high = high.min(self.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.precedes(middle, other, other.at) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        row
     }
 }
 
@@ -413,10 +407,12 @@ fn merge_slices<F: KeyForm>(
     out: &mut Selection,
 ) -> Result<SortKey, StoreError> {
     let mut last: Option<F::Key<'_>> = None;
+    let mut order = by_head(&slices);
     loop {
-        let (first, second) = two_smallest(&slices);
+        let first = order[0];
         let slice = &slices[first];
-        let end = second.map_or(slice.end, |second| slice.gallop(&slices[second]));
+        let second = order.get(1);
+        let end = second.map_or(slice.end, |&second| slice.rows_before(&slices[second]));
         let key = slice.key(slice.at);
         let continues = match last {
             Some(last) => last == key,
@@ -443,28 +439,33 @@ fn merge_slices<F: KeyForm>(
         last = Some(slice.key(end - 1));
         if end < slice.end {
             slices[first].at = end;
-        } else if slices.len() == 1 {
-            return Ok(slice.block.versions().keys.key(end - 1));
+            sink_first(&mut order, &slices);
+        } else if order.len() > 1 {
+            order.remove(0);
         } else {
-            slices.remove(first);
+            return Ok(slice.block.versions().keys.key(end - 1));
         }
     }
 }
 
-/// The slices with the smallest and the second smallest head.
-fn two_smallest<F: KeyForm>(slices: &[Slice<'_, F>]) -> (usize, Option<usize>) {
-    let mut first = 0;
-    let mut second = None;
-    for index in 1..slices.len() {
-        let slice = &slices[index];
-        if slice.precedes(slice.at, &slices[first], slices[first].at) {
-            second = Some(first);
-            first = index;
-        } else if second.is_none_or(|second: usize| {
-            slice.precedes(slice.at, &slices[second], slices[second].at)
-        }) {
-            second = Some(index);
-        }
+/// The slices in the order of their heads.
+fn by_head<F: KeyForm>(slices: &[Slice<'_, F>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..slices.len()).collect();
+    order.sort_unstable_by(|&a, &b| match slices[a].leads(&slices[b]) {
+        true => Ordering::Less,
+        false => Ordering::Greater,
+    });
+    order
+}
+
+/// Restores the order after the first slice's head has moved on. Streams are few and the new
+/// head is near: cheaper than a heap.
+fn sink_first<F: KeyForm>(order: &mut [usize], slices: &[Slice<'_, F>]) {
+    let moved = order[0];
+    let mut place = 0;
+    while place + 1 < order.len() && slices[order[place + 1]].leads(&slices[moved]) {
+        order[place] = order[place + 1];
+        place += 1;
     }
-    (first, second)
+    order[place] = moved;
 }

@@ -275,3 +275,6 @@ impl Filter for RetentionFilter {
         self.end_stripe(out);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,10 @@ pub(crate) struct SourceId(u32);
 /// A span at least this share of a batch is handed out alone, as a slice that copies nothing.
 const WHOLE_SPAN_SHARE: usize = 4;
 
+/// Bytes of rows, as their sources store them, after which a batch ends whatever its rows: bounds
+/// the memory of a scan or merge of wide rows.
+const BATCH_BYTES: usize = 16 << 20;
+
 /// Kept rows in output order.
 pub(crate) struct Selection {
     columns: Vec<usize>,
@@ -29,6 +33,9 @@ pub(crate) struct Selection {
     /// Spans before this one have been taken.
     taken: usize,
     rows: usize,
+    /// Bytes and rows of all sources: their ratio is the width of a row.
+    source_bytes: usize,
+    source_rows: usize,
 }
 
 impl Selection {
@@ -41,6 +48,8 @@ impl Selection {
             spans: Vec::new(),
             taken: 0,
             rows: 0,
+            source_bytes: 0,
+            source_rows: 0,
         }
     }
 
@@ -62,6 +71,8 @@ impl Selection {
             .rposition(|source| Arc::ptr_eq(source, block));
         let index = known.unwrap_or_else(|| {
             self.sources.push(Arc::clone(block));
+            self.source_bytes += block.bytes();
+            self.source_rows += block.rows();
             self.sources.len() - 1
         });
         SourceId(u32::try_from(index).expect("a selection has few sources"))
@@ -107,6 +118,7 @@ impl Selection {
 
     /// Whether a batch of `rows_max` rows can be taken that more input would not improve.
     pub fn is_ready(&self, rows_max: usize) -> bool {
+        let rows_max = self.within_bytes(rows_max);
         let first = self
             .spans
             .get(self.taken)
@@ -121,7 +133,7 @@ impl Selection {
         rows_max: usize,
         copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
     ) -> Result<T, StoreError> {
-        let spans = self.next_spans(rows_max);
+        let spans = self.next_spans(self.within_bytes(rows_max));
         self.take_spans(spans, copy)
     }
 
@@ -157,6 +169,12 @@ impl Selection {
         }
     }
 
+    /// At most `rows_max`, and fewer if rows are wide.
+    fn within_bytes(&self, rows_max: usize) -> usize {
+        let row_bytes = self.source_bytes / self.source_rows.max(1);
+        rows_max.min((BATCH_BYTES / row_bytes.max(1)).max(1))
+    }
+
     /// Spans of the next at most `rows_max` rows. A large span comes alone: it needs no copy.
     fn next_spans(&self, rows_max: usize) -> Vec<Span> {
         let is_large = |span: &Span| span.rows as usize * WHOLE_SPAN_SHARE >= rows_max;
@@ -184,6 +202,8 @@ impl Selection {
             self.sources.clear();
             self.folded.clear();
             self.taken = 0;
+            self.source_bytes = 0;
+            self.source_rows = 0;
         }
     }
 }

@@ -183,3 +183,6 @@ impl Filter for SnapshotFilter {
         self.end_key(out);
     }
 }
+
+#[cfg(test)]
+mod tests;

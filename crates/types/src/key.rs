@@ -137,6 +137,27 @@ fn for_each_fixed(array: &ArrayRef, column_type: ColumnType, mut each: impl FnMu
     }
 }
 
+/// The keys of a single integer column: most tables have one. Scans decode them for every page
+/// that newer runs overlap.
+fn integer_keys(column: &ArrayRef, column_type: ColumnType) -> Option<Vec<u64>> {
+    match column_type {
+        ColumnType::Int32 => {
+            let values = column.as_primitive::<Int32Type>().values();
+            Some(
+                values
+                    .iter()
+                    .map(|&value| u64::from(value as u32 ^ SIGN_32))
+                    .collect(),
+            )
+        }
+        ColumnType::Int64 => {
+            let values = column.as_primitive::<Int64Type>().values();
+            Some(values.iter().map(|&value| value as u64 ^ SIGN_64).collect())
+        }
+        _ => None,
+    }
+}
+
 fn append_escaped(value: &[u8], data: &mut Vec<u8>) {
     for &byte in value {
         data.push(byte);
@@ -166,6 +187,11 @@ impl SortKeys {
     }
 
     fn compute_u64(columns: &[ArrayRef], types: &[ColumnType]) -> Self {
+        if let ([column], [column_type]) = (columns, types)
+            && let Some(keys) = integer_keys(column, *column_type)
+        {
+            return Self::U64(keys);
+        }
         let mut keys = vec![0_u64; columns[0].len()];
         for (array, &column_type) in columns.iter().zip(types) {
             let bits = key_bits(column_type).unwrap_or(64);
@@ -375,10 +401,15 @@ impl SortKey {
         }
         let rest = width(&types[columns.len()..]).unwrap_or(0);
         let first = value.checked_shl(rest).unwrap_or(0);
-        let next = 1_u128.checked_shl(rest).and_then(|step| first.checked_add(step));
+        let next = 1_u128
+            .checked_shl(rest)
+            .and_then(|step| first.checked_add(step));
         let next = next.filter(|&next| bits == 128 || next < 1 << bits);
         if bits <= 64 {
-            (Self::U64(first as u64), next.map(|next| Self::U64(next as u64)))
+            (
+                Self::U64(first as u64),
+                next.map(|next| Self::U64(next as u64)),
+            )
         } else {
             (Self::U128(first), next.map(Self::U128))
         }

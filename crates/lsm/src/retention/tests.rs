@@ -1,0 +1,210 @@
+//! What merges keep, one rule a test.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use types::VersionKind;
+
+use super::Retention;
+use crate::c0::merge_runs;
+use crate::memory_run::MemoryRun;
+use crate::test_rows::Written::{Delete, PatchNumber, PatchText, Put};
+use crate::test_rows::{Written, layout, run};
+
+/// A kept version: key, position, kind, number, text.
+type Kept = (i64, u64, VersionKind, Option<i64>, Option<String>);
+
+fn kept(run: &MemoryRun) -> Vec<Kept> {
+    let block = run.block();
+    let column = |index| block.column(index).expect("columns in memory can be read");
+    let (ids, numbers, texts) = (column(0), column(1), column(2));
+    let (ids, numbers) = (
+        ids.as_primitive::<Int64Type>(),
+        numbers.as_primitive::<Int64Type>(),
+    );
+    let texts = texts.as_string::<i32>();
+    let version = |row| {
+        let versions = block.versions();
+        (
+            ids.value(row),
+            versions.positions.at(row),
+            versions.kinds.at(row),
+            numbers.is_valid(row).then(|| numbers.value(row)),
+            texts.is_valid(row).then(|| texts.value(row).to_owned()),
+        )
+    };
+    (0..run.rows()).map(version).collect()
+}
+
+/// Merges runs, newest first.
+fn merge(runs: &[&[Written]], retention: &Retention) -> Vec<Kept> {
+    let runs: Vec<_> = runs.iter().map(|written| run(written)).collect();
+    let merged = merge_runs(&runs, retention.clone(), &layout()).expect("memory can be read");
+    merged.map_or(Vec::new(), |run| kept(&run))
+}
+
+fn put(key: i64, position: u64, number: i64, text: &str) -> Kept {
+    (
+        key,
+        position,
+        VersionKind::Put,
+        Some(number),
+        Some(text.to_owned()),
+    )
+}
+
+fn delete(key: i64, position: u64) -> Kept {
+    (key, position, VersionKind::Delete, None, None)
+}
+
+#[test]
+fn of_published_versions_the_newest_stays() {
+    let retention = Retention::new(30, [], None);
+    let merged = merge(
+        &[
+            &[Put(1, 30, 3, "c")],
+            &[Put(1, 20, 2, "b"), Put(1, 10, 1, "a")],
+        ],
+        &retention,
+    );
+    assert_eq!(merged, [put(1, 30, 3, "c")]);
+}
+
+#[test]
+fn versions_that_are_not_published_all_stay() {
+    let retention = Retention::new(10, [], None);
+    let merged = merge(
+        &[
+            &[Put(1, 30, 3, "c")],
+            &[Put(1, 20, 2, "b"), Put(1, 10, 1, "a"), Put(1, 5, 0, "z")],
+        ],
+        &retention,
+    );
+    assert_eq!(
+        merged,
+        [put(1, 30, 3, "c"), put(1, 20, 2, "b"), put(1, 10, 1, "a")]
+    );
+}
+
+#[test]
+fn each_pinned_snapshot_keeps_what_it_sees() {
+    let written: &[Written] = &[
+        Put(1, 5, 0, "a"),
+        Put(1, 10, 1, "b"),
+        Put(1, 20, 2, "c"),
+        Put(1, 30, 3, "d"),
+        Put(1, 40, 4, "e"),
+    ];
+    let retention = Retention::new(40, [12, 25], None);
+    assert_eq!(
+        merge(&[written], &retention),
+        [put(1, 40, 4, "e"), put(1, 20, 2, "c"), put(1, 10, 1, "b")]
+    );
+}
+
+#[test]
+fn a_hold_keeps_everything_after_it_and_one_version_before() {
+    let written: &[Written] = &[
+        Put(1, 5, 0, "a"),
+        Put(1, 10, 1, "b"),
+        Put(1, 20, 2, "c"),
+        Put(1, 30, 3, "d"),
+    ];
+    let retention = Retention::new(40, [], Some(12));
+    assert_eq!(
+        merge(&[written], &retention),
+        [put(1, 30, 3, "d"), put(1, 20, 2, "c"), put(1, 10, 1, "b")]
+    );
+}
+
+#[test]
+fn tombstones_stay_until_nothing_older_can_be_below() {
+    let runs: &[&[Written]] = &[&[Delete(1, 20)], &[Put(1, 10, 1, "a"), Put(2, 10, 2, "b")]];
+    let above_older_runs = Retention::new(30, [], None).for_merge(&[], false);
+    assert_eq!(
+        merge(runs, &above_older_runs),
+        [delete(1, 20), put(2, 10, 2, "b")]
+    );
+    let with_the_oldest = Retention::new(30, [], None).for_merge(&[], true);
+    assert_eq!(merge(runs, &with_the_oldest), [put(2, 0, 2, "b")]);
+    let pinned = Retention::new(30, [15], None).for_merge(&[], true);
+    assert_eq!(
+        merge(runs, &pinned),
+        [delete(1, 20), put(1, 0, 1, "a"), put(2, 0, 2, "b")]
+    );
+}
+
+#[test]
+fn positions_stay_while_a_truncation_needs_them() {
+    let retention = Retention::new(30, [], None).for_merge(&[20], true);
+    let merged = merge(&[&[Put(1, 25, 3, "c")], &[Put(2, 10, 1, "a")]], &retention);
+    assert_eq!(merged, [put(1, 25, 3, "c")]);
+}
+
+#[test]
+fn a_truncation_keeps_what_older_snapshots_see() {
+    let retention = Retention::new(30, [15], None).for_merge(&[20], true);
+    let merged = merge(
+        &[
+            &[Put(1, 25, 3, "c")],
+            &[Put(1, 18, 2, "b"), Put(1, 10, 1, "a")],
+        ],
+        &retention,
+    );
+    assert_eq!(merged, [put(1, 25, 3, "c"), put(1, 10, 1, "a")]);
+}
+
+#[test]
+fn patches_fold_onto_the_put_below() {
+    let retention = Retention::new(30, [], None);
+    let merged = merge(
+        &[
+            &[PatchText(1, 30, "new")],
+            &[PatchNumber(1, 20, 7)],
+            &[Put(1, 10, 1, "old"), Put(2, 10, 2, "b")],
+        ],
+        &retention,
+    );
+    assert_eq!(merged, [put(1, 30, 7, "new"), put(2, 10, 2, "b")]);
+}
+
+#[test]
+fn patches_without_a_put_in_the_merge_stay_patches() {
+    let retention = Retention::new(30, [], None);
+    let merged = merge(
+        &[&[PatchNumber(1, 30, 8)], &[PatchNumber(1, 20, 7)]],
+        &retention,
+    );
+    assert_eq!(merged, [(1, 30, VersionKind::Patch, Some(8), None)]);
+}
+
+#[test]
+fn patches_do_not_fold_across_a_snapshot() {
+    let retention = Retention::new(30, [15], None);
+    let merged = merge(
+        &[&[PatchNumber(1, 30, 8)], &[Put(1, 10, 1, "a")]],
+        &retention,
+    );
+    assert_eq!(
+        merged,
+        [
+            (1, 30, VersionKind::Patch, Some(8), None),
+            put(1, 10, 1, "a")
+        ]
+    );
+}
+
+#[test]
+fn writes_of_one_transaction_fold_into_one_version_even_before_it_ends() {
+    let retention = Retention::new(0, [], None);
+    let merged = merge(
+        &[&[
+            Put(1, 10, 1, "a"),
+            PatchNumber(1, 10, 2),
+            Delete(2, 10),
+            Put(2, 10, 5, "b"),
+        ]],
+        &retention,
+    );
+    assert_eq!(merged, [put(1, 10, 2, "a"), put(2, 10, 5, "b")]);
+}

@@ -1,0 +1,326 @@
+//! The store's interface: tables, durability, damage, limits.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use env::Env;
+use lsm::{KeyRange, ScanRequest, Store, StoreError, StoreOptions, Work};
+use tempfile::TempDir;
+use types::{
+    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableId, TableName,
+    TableSchema, VersionKind, VersionRows,
+};
+
+const A: TableId = TableId(1);
+const B: TableId = TableId(2);
+
+fn column(name: &str, column_type: ColumnType) -> Column {
+    Column {
+        name: name.to_owned(),
+        column_type,
+        nullable: true,
+        hidden: false,
+        source_number: 1,
+        source_type: SourceType {
+            oid: 0,
+            modifier: -1,
+            name: String::new(),
+        },
+    }
+}
+
+fn schema() -> TableSchema {
+    TableSchema {
+        name: TableName {
+            schema: "public".to_owned(),
+            name: "t".to_owned(),
+        },
+        columns: vec![
+            column("id", ColumnType::Int64),
+            column("text", ColumnType::Text),
+        ],
+        key: vec![0],
+    }
+}
+
+fn puts(keys: impl IntoIterator<Item = i64>, position: u64) -> VersionRows {
+    let mut rows = RowsBuilder::new(&schema());
+    for key in keys {
+        let [ColumnBuilder::Int64(ids), ColumnBuilder::Text(texts)] = rows.columns_mut() else {
+            panic!("the columns of the test's schema")
+        };
+        ids.append_value(key);
+        texts.append_value(format!(
+            "row {key} at {position}, {}",
+            key.wrapping_mul(0x9E37_79B9)
+        ));
+        rows.finish_version(CommitPosition(position), VersionKind::Put);
+    }
+    rows.build()
+}
+
+fn options() -> StoreOptions {
+    StoreOptions {
+        memory_bytes: 1 << 20,
+        cache_bytes: 1 << 20,
+        page_bytes: 4 << 10,
+        segment_bytes: 16 << 10,
+        runs_max: 4,
+    }
+}
+
+fn open(directory: &Path) -> Result<Arc<Store>, StoreError> {
+    Store::open(Env::real(), directory, options())
+}
+
+/// A store with tables A and B.
+fn new_store() -> (TempDir, Arc<Store>) {
+    let directory = TempDir::new().expect("a folder for the test");
+    let store = open(directory.path()).expect("the store opens");
+    store.create_table(A, schema()).expect("a new table");
+    store.create_table(B, schema()).expect("a new table");
+    (directory, store)
+}
+
+fn scan(store: &Arc<Store>, table: TableId) -> Result<Vec<i64>, StoreError> {
+    let request = ScanRequest {
+        projection: vec![0, 1],
+        range: KeyRange::default(),
+        batch_rows: 100,
+    };
+    let mut ids = Vec::new();
+    for batch in store.pin().scan(table, request)? {
+        ids.extend(batch?.column(0).as_primitive::<Int64Type>().values());
+    }
+    Ok(ids)
+}
+
+fn segment_files(directory: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(directory.join("segments")).expect("the segments folder");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn only_published_rows_are_seen() {
+    let (_directory, store) = new_store();
+    store.ingest(A, puts(0..10, 5)).expect("ingest works");
+    assert_eq!(scan(&store, A).expect("sound"), []);
+    store.publish(CommitPosition(5), b"five".to_vec());
+    assert_eq!(scan(&store, A).expect("sound"), (0..10).collect::<Vec<_>>());
+    assert_eq!(
+        (store.visible(), &*store.metadata()),
+        (CommitPosition(5), &b"five"[..])
+    );
+    assert_eq!(store.durable().position, CommitPosition(0));
+}
+
+#[test]
+fn a_flush_without_rows_makes_the_position_durable() {
+    let (directory, store) = new_store();
+    store.publish(CommitPosition(9), b"nine".to_vec());
+    store.request_flush();
+    assert!(store.work(Work::Flush).expect("the flush works"));
+    assert!(!store.work(Work::Flush).expect("nothing to do"));
+    drop(store);
+    let store = open(directory.path()).expect("the store opens");
+    assert_eq!(
+        (store.visible(), &*store.metadata()),
+        (CommitPosition(9), &b"nine"[..])
+    );
+}
+
+#[test]
+fn tables_come_back_and_dropped_ones_leave_nothing() {
+    let (directory, store) = new_store();
+    store.ingest(A, puts(0..1000, 5)).expect("ingest works");
+    store.ingest(B, puts(0..1000, 5)).expect("ingest works");
+    store.publish(CommitPosition(5), Vec::new());
+    store.flush().expect("the flush works");
+    let files = segment_files(directory.path()).len();
+    store.ingest(A, puts(0..1000, 6)).expect("ingest works");
+    store.drop_table(A).expect("the table goes");
+    assert_eq!(store.stats().memory_bytes, 0);
+    assert!(segment_files(directory.path()).len() < files);
+    assert!(matches!(scan(&store, A), Err(StoreError::NoSuchTable(A))));
+    assert!(matches!(
+        store.ingest(A, puts(0..1, 7)),
+        Err(StoreError::NoSuchTable(A))
+    ));
+    drop(store);
+    let store = open(directory.path()).expect("the store opens");
+    assert_eq!(
+        store
+            .tables()
+            .iter()
+            .map(|(table, _)| *table)
+            .collect::<Vec<_>>(),
+        [B]
+    );
+    assert_eq!(store.schema(B).as_deref(), Some(&schema()));
+    assert_eq!(scan(&store, B).expect("sound").len(), 1000);
+}
+
+#[test]
+fn merged_away_files_go_when_the_last_reader_lets_go() {
+    let (directory, store) = new_store();
+    for position in 1..=4 {
+        store
+            .ingest(A, puts(0..500, position))
+            .expect("ingest works");
+        store.publish(CommitPosition(position), Vec::new());
+        store.flush().expect("the flush works");
+    }
+    let before = segment_files(directory.path());
+    let snapshot = store.pin();
+    let request = ScanRequest {
+        projection: vec![0, 1],
+        range: KeyRange::default(),
+        batch_rows: 50,
+    };
+    let mut reader = snapshot.scan(A, request).expect("the table can be read");
+    assert_eq!(reader.next().expect("rows").expect("sound").num_rows(), 50);
+    assert!(store.work(Work::Merge).expect("the merge works"));
+    assert!(
+        before.iter().all(|file| file.exists()),
+        "a reader still needs them"
+    );
+    assert_eq!(
+        reader
+            .map(|batch| batch.expect("sound").num_rows())
+            .sum::<usize>(),
+        450
+    );
+    assert!(!before.iter().any(|file| file.exists()));
+    assert_eq!(store.table_stats(A).expect("a table").versions, 500);
+}
+
+#[test]
+fn a_damaged_file_stops_its_table_only() {
+    let (directory, store) = new_store();
+    store.ingest(A, puts(0..1000, 5)).expect("ingest works");
+    store.publish(CommitPosition(5), Vec::new());
+    store.flush().expect("the flush works");
+    let of_a = segment_files(directory.path());
+    store.ingest(B, puts(0..1000, 6)).expect("ingest works");
+    store.publish(CommitPosition(6), Vec::new());
+    store.flush().expect("the flush works");
+    drop(store);
+    std::fs::remove_file(&of_a[0]).expect("the file goes");
+    let store = open(directory.path()).expect("the store opens");
+    let name = of_a[0]
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name");
+    let error = scan(&store, A).expect_err("a file is missing");
+    assert!(
+        matches!(&error, StoreError::Corrupt { file, table: Some(A), .. } if file.contains(name)),
+        "{error}"
+    );
+    assert_eq!(scan(&store, B).expect("sound").len(), 1000);
+    // Writing goes on, and the table can be replaced.
+    store.ingest(A, puts(0..10, 7)).expect("ingest works");
+    store.publish(CommitPosition(7), Vec::new());
+    store.flush().expect("the flush works");
+    while store
+        .work(Work::Merge)
+        .expect("merges leave the table alone")
+    {}
+    store.drop_table(A).expect("the table goes");
+    drop(store);
+    open(directory.path())
+        .expect("the store opens")
+        .schema(B)
+        .expect("the other table is there");
+}
+
+#[test]
+fn leftover_files_are_deleted_and_a_second_process_is_kept_out() {
+    let (directory, store) = new_store();
+    assert!(matches!(
+        open(directory.path()),
+        Err(StoreError::Locked { .. })
+    ));
+    drop(store);
+    let leftover = directory.path().join("segments/0000000099.seg");
+    std::fs::write(&leftover, b"half a segment").expect("the file can be written");
+    open(directory.path()).expect("the store opens");
+    assert!(!leftover.exists());
+}
+
+#[test]
+fn memory_over_the_budget_is_waited_for() {
+    let (_directory, store) = new_store();
+    let mut position = 0;
+    while store
+        .wait_for_memory(Duration::ZERO)
+        .expect("no sync failed")
+    {
+        position += 1;
+        store
+            .ingest(
+                A,
+                puts(
+                    position as i64 * 1000..(position as i64 + 1) * 1000,
+                    position,
+                ),
+            )
+            .expect("ingest works");
+        assert!(position < 1000, "the budget is never reached");
+    }
+    assert!(store.work(Work::Flush).expect("the flush works"));
+    assert!(
+        store
+            .wait_for_memory(Duration::ZERO)
+            .expect("no sync failed")
+    );
+    assert_eq!(store.stats().memory_bytes, 0);
+}
+
+#[test]
+fn nothing_is_done_after_shut_down() {
+    let (_directory, store) = new_store();
+    store.publish(CommitPosition(1), Vec::new());
+    store.request_flush();
+    store.shut_down();
+    assert!(!store.work(Work::Flush).expect("nothing to do"));
+    store.wait_for_work(Work::Flush, Duration::from_secs(60));
+    store
+        .flush()
+        .expect("a flush asked for by name still works");
+    assert_eq!(store.durable().position, CommitPosition(1));
+}
+
+#[test]
+fn truncated_data_leaves_the_disk() {
+    let (directory, store) = new_store();
+    store.ingest(A, puts(0..1000, 5)).expect("ingest works");
+    store.publish(CommitPosition(5), Vec::new());
+    store.flush().expect("the flush works");
+    let before = store.pin();
+    store
+        .truncate(A, CommitPosition(8))
+        .expect("truncation works");
+    store.ingest(A, puts(0..3, 8)).expect("ingest works");
+    store.publish(CommitPosition(8), Vec::new());
+    assert_eq!(scan(&store, A).expect("sound"), [0, 1, 2]);
+    store.flush().expect("the flush works");
+    assert!(
+        !store.work(Work::Merge).expect("sound"),
+        "a snapshot still sees the old rows"
+    );
+    drop(before);
+    assert!(store.work(Work::Merge).expect("the merge works"));
+    assert!(
+        !store.work(Work::Merge).expect("sound"),
+        "nothing is left to collect"
+    );
+    assert_eq!(store.table_stats(A).expect("a table").versions, 3);
+    drop(store);
+    let store = open(directory.path()).expect("the store opens");
+    assert_eq!(scan(&store, A).expect("sound"), [0, 1, 2]);
+}
