@@ -17,6 +17,13 @@ use types::ColumnType;
 
 use crate::{Page, PageEncoder, PageError, PageIdentity};
 
+/// Merges encode and scans decode on threads of their own.
+const _: () = {
+    const fn crosses_threads<T: Send + Sync>() {}
+    crosses_threads::<PageEncoder>();
+    crosses_threads::<Page>();
+};
+
 const IDENTITY: PageIdentity = PageIdentity {
     file: 7,
     offset: 1 << 33,
