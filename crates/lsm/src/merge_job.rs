@@ -11,9 +11,13 @@
 //!
 //! A failure or shut-down before the commit leaves the tree as it was.
 
+use std::cmp::Reverse;
 use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+use types::CommitPosition;
 
 use crate::block::Summary;
 use crate::cursor::{Cursor, PageSource};
@@ -55,7 +59,8 @@ impl Store {
     pub(crate) fn merge_step(&self) -> Result<bool, StoreError> {
         let lowest = self.snapshots().retention_on_disk().lowest();
         let mut trees = self.trees();
-        trees.sort_by_key(|tree| std::cmp::Reverse(tree.version().runs.len()));
+        // Cached: the numbers may change while the trees are sorted.
+        trees.sort_by_cached_key(|tree| Reverse(tree.version().runs.len()));
         let claim = trees
             .iter()
             .find_map(|tree| tree.claim(|version, taken| self.choose(version, taken, lowest)));
@@ -72,12 +77,7 @@ impl Store {
 
     /// The runs to merge next: all of them while there is truncated data to collect, otherwise
     /// what the policy chooses.
-    fn choose(
-        &self,
-        version: &Version,
-        taken: &[bool],
-        lowest: u64,
-    ) -> Option<std::ops::Range<usize>> {
+    fn choose(&self, version: &Version, taken: &[bool], lowest: u64) -> Option<Range<usize>> {
         let all_free = !taken.contains(&true);
         if all_free && hides_on_disk(version, lowest) {
             return Some(0..version.runs.len());
@@ -175,7 +175,7 @@ impl Store {
             changes: vec![replacement(claim, run.as_deref())],
         };
         let known = &manifest.state().tables[&tree.layout.table].truncations;
-        if let Some(position) = idle.map(types::CommitPosition)
+        if let Some(position) = idle.map(CommitPosition)
             && known.iter().any(|&known| known <= position)
         {
             edit.changes.push(Change::ForgetTruncations {

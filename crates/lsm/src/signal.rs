@@ -1,4 +1,7 @@
 //! A condition that threads wait for: work to do, memory to use.
+//!
+//! Waiting is what threads of the binary do between steps. A simulation calls the steps itself and
+//! never waits, so real time does not reach it.
 
 use std::time::{Duration, Instant};
 

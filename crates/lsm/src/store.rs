@@ -189,8 +189,10 @@ impl Store {
     }
 
     /// Adds versions to C0. They stay invisible until a `publish` at or above their position.
-    /// Positions larger than the last published one only (re-ingesting the same version is
-    /// harmless). Never reads a tree. Blocks never; see `wait_for_memory`.
+    /// Positions larger than the last published one only: merges may have forgotten what an older
+    /// version would have to be ordered by. Re-ingesting the same version is harmless. Different
+    /// tables may be written to by different threads. Never reads a tree. Blocks never; see
+    /// `wait_for_memory`.
     pub fn ingest(&self, table: TableId, rows: VersionRows) -> Result<(), StoreError> {
         self.check_poison()?;
         let tree = self.tree(table)?;

@@ -106,6 +106,16 @@ fn segment_files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn scans_and_snapshots_go_from_thread_to_thread() {
+    fn assert_send<T: Send>() {}
+    fn assert_shared<T: Send + Sync>() {}
+    assert_send::<lsm::Scan>();
+    assert_shared::<lsm::Snapshot>();
+    assert_shared::<lsm::HistoryHold>();
+    assert_shared::<Store>();
+}
+
+#[test]
 fn only_published_rows_are_seen() {
     let (_directory, store) = new_store();
     store.ingest(A, puts(0..10, 5)).expect("ingest works");
