@@ -3,7 +3,7 @@
 //! Waiting is what threads of the binary do between steps. A simulation calls the steps itself and
 //! never waits, so real time does not reach it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -24,13 +24,10 @@ impl Signal {
 
     /// Waits until `condition` holds or the time is over; whether it holds.
     pub fn wait_until(&self, timeout: Duration, condition: impl Fn() -> bool) -> bool {
-        let deadline = Instant::now() + timeout;
         let mut lock = self.lock.lock();
-        while !condition() {
-            if self.changed.wait_until(&mut lock, deadline).timed_out() {
-                return condition();
-            }
-        }
-        true
+        let waited = self
+            .changed
+            .wait_while_for(&mut lock, |()| !condition(), timeout);
+        !waited.timed_out() || condition()
     }
 }
