@@ -34,8 +34,7 @@ use crate::version::{Version, memory_bytes};
 /// One tree's part of a flush.
 struct FlushedTree {
     tree: Arc<Tree>,
-    /// The version whose frozen runs were written.
-    frozen: Arc<Version>,
+    /// What was written of its frozen runs.
     written: Uncommitted,
 }
 
@@ -95,11 +94,7 @@ impl Store {
         let mut flushed = Vec::new();
         for (frozen, tree) in frozen {
             let written = self.write_frozen(&tree, &frozen, retention)?;
-            flushed.push(FlushedTree {
-                tree,
-                frozen,
-                written,
-            });
+            flushed.push(FlushedTree { tree, written });
         }
         self.commit_flush(flushed, published)
     }
@@ -147,10 +142,13 @@ impl Store {
         // Tables dropped in the meantime take no part: their new segments go with `flushed`.
         for part in flushed.into_iter().filter(|part| self.is_live(&part.tree)) {
             let run = self.new_run(&part.written);
-            let next = part.frozen.flushed(run.clone());
+            // Not the frozen version: a merge may have forgotten truncations since, and its
+            // positions with them. The manifest must not learn of those now.
+            let next = part.tree.version().flushed(run.clone());
             edit.changes
                 .extend(tree_changes(&part.tree, &next, run.as_deref(), &manifest));
-            installs.push((part, run));
+            let idle = next.last_idle_truncation();
+            installs.push((part, run, idle));
         }
         if published != self.durable_published() {
             edit.changes.push(Change::Publish {
@@ -161,12 +159,12 @@ impl Store {
         if !edit.changes.is_empty() {
             let committed = manifest.commit(&edit);
             if let Err(error) = committed {
-                let files = installs.into_iter().map(|(part, _)| part.written);
+                let files = installs.into_iter().map(|(part, ..)| part.written);
                 return Err(self.failed_commit(error, files));
             }
         }
-        for (part, run) in installs {
-            self.install_flush(part, run);
+        for (part, run, idle) in installs {
+            self.install_flush(part, run, idle);
         }
         self.set_durable(published);
         Ok(())
@@ -178,12 +176,11 @@ impl Store {
         (!segments.is_empty()).then(|| Arc::new(DiskRun { id, segments }))
     }
 
-    fn install_flush(&self, part: FlushedTree, run: Option<Arc<DiskRun>>) {
+    fn install_flush(&self, part: FlushedTree, run: Option<Arc<DiskRun>>, idle: Option<u64>) {
         let bytes: u64 = run.as_ref().map_or(0, |run| run.bytes());
         self.counters
             .bytes_flushed
             .fetch_add(bytes, Ordering::Relaxed);
-        let idle = part.frozen.flushed(run.clone()).last_idle_truncation();
         let (before, _) = part
             .tree
             .update(|version| version.flushed(run.clone()).without_truncations(idle));

@@ -740,8 +740,11 @@ fn count(snapshot: &Snapshot, table: Table, request: ScanRequest, expected: usiz
     Ok(())
 }
 
-/// Panics with the first difference: whole tables would not be readable.
-fn assert_same(
+/// Compares rows.
+///
+/// # Panics
+/// When they differ, with the first difference: whole tables would not be readable.
+pub fn assert_same(
     table: Table,
     position: CommitPosition,
     found: &[(Key, Row)],

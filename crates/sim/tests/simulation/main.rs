@@ -8,3 +8,4 @@ mod damage;
 mod faults;
 mod model;
 mod runs;
+mod threads;

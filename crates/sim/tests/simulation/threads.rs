@@ -1,0 +1,174 @@
+//! Real threads, as in the product: one feeds, one flushes, two merge, two read. Every snapshot
+//! shows exactly the source's state at its position, and sessions never see a position go back.
+//!
+//! Threads make this the one test whose course a seed does not decide.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use lsm::{ScanRequest, Store, Work};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use sim::model::{Change, State, Transaction};
+use sim::replica::{DIRECTORY, assert_same, small_options};
+use sim::source::Source;
+use sim::tables::{Table, rows_between};
+use sim::{SimulatedDisk, environment};
+use types::{CommitPosition, TableId};
+
+use crate::runs::for_seeds;
+
+const TABLES: [TableId; 3] = [TableId(0), TableId(1), TableId(2)];
+
+const TRANSACTIONS: usize = 150;
+
+/// The source's log and its state after every transaction.
+struct Truth {
+    log: Vec<Transaction>,
+    states: BTreeMap<CommitPosition, State>,
+}
+
+fn truth(random: &mut StdRng) -> Truth {
+    let mut source = Source::default();
+    let mut state = State::default();
+    let mut states = BTreeMap::from([(CommitPosition::ZERO, State::default())]);
+    for _ in 0..TRANSACTIONS {
+        source.commit(random, &TABLES);
+        let transaction = source.log().last().expect("just committed");
+        state.apply(transaction);
+        states.insert(transaction.position, state.clone());
+    }
+    let log = source.log().to_vec();
+    Truth { log, states }
+}
+
+fn ingest(store: &Store, transaction: &Transaction) {
+    for id in TABLES {
+        let mut writes = Vec::new();
+        for change in transaction
+            .changes
+            .iter()
+            .filter(|change| change.table() == id)
+        {
+            match change {
+                Change::Write { key, write, .. } => {
+                    writes.push((transaction.position, *key, write.clone()));
+                }
+                Change::Truncate { .. } => {
+                    store.truncate(id, transaction.position).expect("truncate");
+                }
+            }
+        }
+        store
+            .ingest(id, Table { id }.versions(&writes))
+            .expect("ingest");
+    }
+}
+
+fn feed(store: &Store, truth: &Truth, mut random: StdRng) {
+    for transaction in &truth.log {
+        ingest(store, transaction);
+        if random.random_bool(0.7) {
+            store.publish(transaction.position, Vec::new());
+        }
+        while !store
+            .wait_for_memory(Duration::from_millis(10))
+            .expect("no failure")
+        {
+            store.request_flush();
+        }
+    }
+    let last = truth.log.last().expect("a transaction").position;
+    store.publish(last, Vec::new());
+}
+
+fn work(store: &Store, kind: Work, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        if !store.work(kind).expect("no failure") {
+            store.wait_for_work(kind, Duration::from_millis(1));
+        }
+    }
+}
+
+/// Reads until the last position is visible. Returns the number of snapshots.
+fn read(store: &Arc<Store>, truth: &Truth, mut random: StdRng) -> usize {
+    let last = truth.log.last().expect("a transaction").position;
+    let mut before = CommitPosition::ZERO;
+    for snapshots in 1.. {
+        let snapshot = store.pin();
+        let position = snapshot.position();
+        assert!(position >= before, "the visible position went back");
+        before = position;
+        let state = &truth.states[&position];
+        for id in TABLES {
+            let table = Table { id };
+            let request = ScanRequest {
+                projection: (0..table.columns()).collect(),
+                range: table.range(None, None),
+                batch_rows: random.random_range(1..500),
+            };
+            let mut found = Vec::new();
+            for batch in snapshot.scan(id, request).expect("scan") {
+                found.extend(table.rows(&batch.expect("no failure")));
+            }
+            let expected = rows_between(&state.rows(id), None, None);
+            assert_same(table, position, &found, &expected);
+        }
+        if position == last {
+            return snapshots;
+        }
+    }
+    unreachable!("the last position becomes visible")
+}
+
+#[test]
+fn readers_and_background_work_do_not_disturb_each_other() {
+    for_seeds("threads", 6, |seed| {
+        let mut random = StdRng::seed_from_u64(seed);
+        let options = small_options(&mut random);
+        let truth = truth(&mut random);
+        let disk = SimulatedDisk::new(seed);
+        let store = Store::open(environment(&disk), Path::new(DIRECTORY), options);
+        let store = store.expect("a new store opens");
+        for id in TABLES {
+            store
+                .create_table(id, Table { id }.schema())
+                .expect("create");
+        }
+        let stop = AtomicBool::new(false);
+        let mut fork = || StdRng::seed_from_u64(random.random());
+        let (feeder, first, second) = (fork(), fork(), fork());
+        thread::scope(|scope| {
+            let workers = [Work::Flush, Work::Merge, Work::Merge];
+            for kind in workers {
+                let (store, stop) = (&store, &stop);
+                scope.spawn(move || work(store, kind, stop));
+            }
+            let readers = [first, second].map(|random| {
+                let (store, truth) = (&store, &truth);
+                scope.spawn(move || read(store, truth, random))
+            });
+            feed(&store, &truth, feeder);
+            let snapshots = readers.map(|reader| reader.join());
+            stop.store(true, Ordering::Relaxed);
+            for snapshots in snapshots {
+                assert!(snapshots.expect("the reader saw no difference") > 0);
+            }
+        });
+        store.flush().expect("flush");
+        drop(store);
+        let options = small_options(&mut random);
+        let reopened = Store::open(environment(&disk), Path::new(DIRECTORY), options);
+        assert!(
+            read(
+                &reopened.expect("it opens"),
+                &truth,
+                StdRng::seed_from_u64(seed)
+            ) == 1
+        );
+    });
+}
