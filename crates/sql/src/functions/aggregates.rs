@@ -1,8 +1,8 @@
-//! `sum` and `avg` with PostgreSQL's result types, exact and checked.
+//! `sum` and `avg` with PostgreSQL's results, exact and checked.
 //!
 //! | argument | sum | avg |
 //! |---|---|---|
-//! | smallint, integer | bigint | numeric |
+//! | smallint, integer | numeric (PostgreSQL: bigint) | numeric |
 //! | bigint | numeric | numeric |
 //! | numeric | numeric | numeric |
 //! | real, double precision, interval | DataFusion's | DataFusion's |
@@ -112,10 +112,12 @@ impl AggregateUDFImpl for ExactAggregate {
                 | DataType::Int64
                 | DataType::UInt64,
             ) => Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal),
-            (Kind::Average, integer) if integer.is_integer() => {
+            // The planner coerces a subquery's arguments twice, so that coercing must not change
+            // what it has already coerced: an integer widened to 64 bits would become a decimal
+            // the second time, and the plan's types would no longer fit its results.
+            (_, integer) if integer.is_integer() => {
                 Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
             }
-            (Kind::Sum, integer) if integer.is_integer() => DataType::Int64,
             (_, DataType::Null) => DataType::Float64,
             _ => return self.inexact().coerce_types(arguments),
         }])
