@@ -6,9 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder,
-};
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
@@ -70,8 +68,15 @@ impl VersionRows {
 
     /// Bytes of memory held by the arrays.
     pub fn memory_bytes(&self) -> usize {
-        let arrays: usize = self.columns.iter().map(|c| c.get_buffer_memory_size()).sum();
-        let unchanged = self.unchanged.as_ref().map_or(0, Array::get_buffer_memory_size);
+        let arrays: usize = self
+            .columns
+            .iter()
+            .map(|c| c.get_buffer_memory_size())
+            .sum();
+        let unchanged = self
+            .unchanged
+            .as_ref()
+            .map_or(0, Array::get_buffer_memory_size);
         arrays + unchanged + self.positions.capacity() * size_of::<u64>() + self.kinds.capacity()
     }
 }
@@ -139,14 +144,14 @@ impl ColumnBuilder {
             ColumnType::UInt64 => Self::UInt64(PrimitiveBuilder::new()),
             ColumnType::Float32 => Self::Float32(PrimitiveBuilder::new()),
             ColumnType::Float64 => Self::Float64(PrimitiveBuilder::new()),
-            ColumnType::Decimal { .. } => Self::Decimal(
-                PrimitiveBuilder::new().with_data_type(column_type.arrow_type()),
-            ),
+            ColumnType::Decimal { .. } => {
+                Self::Decimal(PrimitiveBuilder::new().with_data_type(column_type.arrow_type()))
+            }
             ColumnType::Date => Self::Date(PrimitiveBuilder::new()),
             ColumnType::Time => Self::Time(PrimitiveBuilder::new()),
-            ColumnType::Timestamp | ColumnType::TimestampTz => Self::Timestamp(
-                PrimitiveBuilder::new().with_data_type(column_type.arrow_type()),
-            ),
+            ColumnType::Timestamp | ColumnType::TimestampTz => {
+                Self::Timestamp(PrimitiveBuilder::new().with_data_type(column_type.arrow_type()))
+            }
             ColumnType::Text => Self::Text(StringBuilder::new()),
             ColumnType::Bytes => Self::Bytes(BinaryBuilder::new()),
         }
@@ -190,7 +195,11 @@ pub struct RowsBuilder {
 impl RowsBuilder {
     /// An empty builder for rows of `schema`.
     pub fn new(schema: &TableSchema) -> Self {
-        let columns = schema.columns.iter().map(|c| ColumnBuilder::new(c.column_type)).collect();
+        let columns = schema
+            .columns
+            .iter()
+            .map(|c| ColumnBuilder::new(c.column_type))
+            .collect();
         Self {
             columns,
             positions: Vec::new(),
@@ -207,7 +216,10 @@ impl RowsBuilder {
 
     /// Ends a put or delete whose cells have been appended.
     pub fn finish_version(&mut self, position: CommitPosition, kind: VersionKind) {
-        debug_assert!(kind != VersionKind::Patch, "a patch needs its unchanged columns");
+        debug_assert!(
+            kind != VersionKind::Patch,
+            "a patch needs its unchanged columns"
+        );
         self.finish(position, kind, &[]);
     }
 
@@ -240,7 +252,11 @@ impl RowsBuilder {
 
     /// The number of versions at the end that carry exactly this position.
     pub fn trailing_at(&self, position: CommitPosition) -> usize {
-        self.positions.iter().rev().take_while(|&&p| p == position.0).count()
+        self.positions
+            .iter()
+            .rev()
+            .take_while(|&&p| p == position.0)
+            .count()
     }
 
     /// Hands out the versions and starts again empty.

@@ -147,7 +147,7 @@ fn the_data_of_another_source_is_refused() -> Result<()> {
     replica.hedgerow.stop()?;
     let options = HedgerowOptions::new(other.url(DATABASE), replica.hedgerow.data())?;
     let refusal = Hedgerow::start_refused(options)?;
-    assert_says(&refusal.message.to_lowercase(), &["system identifier"]);
+    assert_says(&refusal.message.to_lowercase(), &["another database"]);
     replica.hedgerow.start_again()?;
     replica.hedgerow.wait_ready()?;
     replica.ensure_same("select * from a")

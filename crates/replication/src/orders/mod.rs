@@ -23,8 +23,6 @@ pub mod tables;
 pub mod workload;
 
 #[cfg(test)]
-mod replica_tests;
-#[cfg(test)]
 mod tests;
 
 pub use ledger::Totals;

@@ -1,5 +1,7 @@
 //! The stream of the workload against a model that remembers everything.
 
+mod replica;
+
 use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;

@@ -477,5 +477,4 @@ fn identity_difference(schema: &TableSchema, now: &Relation) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "changes_tests.rs"]
 mod tests;

@@ -439,5 +439,4 @@ pub fn status_update(written: u64, flushed: u64, applied: u64, time: i64, reply:
 }
 
 #[cfg(test)]
-#[path = "pgoutput_tests.rs"]
 mod tests;

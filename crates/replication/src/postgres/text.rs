@@ -383,5 +383,4 @@ fn parse_bytea(text: &[u8]) -> Result<Vec<u8>, NotAValue> {
 }
 
 #[cfg(test)]
-#[path = "text_tests.rs"]
 mod tests;

@@ -47,7 +47,10 @@ fn tpch_tables_have_the_rows_of_their_scale() -> Result<()> {
                 (select count(*) from lineitem), (select count(*) from nation)",
     )?;
     let row: Vec<Option<&str>> = counts.rows[0].iter().map(Option::as_deref).collect();
-    assert_eq!(row, [Some("1500"), Some("15000"), Some("60175"), Some("25")]);
+    assert_eq!(
+        row,
+        [Some("1500"), Some("15000"), Some("60175"), Some("25")]
+    );
     assert!(tables::table_and_key_bytes(&mut client)? > 1 << 20);
     Ok(())
 }

@@ -13,12 +13,12 @@ use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
 use parking_lot::Mutex;
 use types::TableSchema;
 
-use super::source::{KIND, OrderOptions, OrderProgress, OrderSource};
-use super::stream::{commands_at, totals_after};
-use super::tables::{SCHEMA, Table};
-use super::workload::{CUSTOMERS, ITEMS, Workload};
 use crate::apply::ApplyOptions;
 use crate::catalog::Catalog;
+use crate::orders::source::{KIND, OrderOptions, OrderProgress, OrderSource};
+use crate::orders::stream::{commands_at, totals_after};
+use crate::orders::tables::{SCHEMA, Table};
+use crate::orders::workload::{CUSTOMERS, ITEMS, Workload};
 use crate::replica::{Replica, ReplicaParts};
 use crate::status::Status;
 
