@@ -33,6 +33,17 @@ struct Total {
     skipped: Vec<String>,
 }
 
+/// Runs the tests of the light crates and prints the total.
+pub fn run_light() -> Result<()> {
+    prerequisites::install()?;
+    let mut total = Total::default();
+    let passed = test(&[], &LIGHT, &mut total)?;
+    total.print();
+    ensure!(passed && total.failed == 0, "tests failed");
+    ensure!(total.passed > 0, "no test ran");
+    Ok(())
+}
+
 /// Installs what is missing, runs everything, prints the total. Fails after the last test when
 /// any of them failed.
 pub fn run() -> Result<()> {
@@ -42,13 +53,7 @@ pub fn run() -> Result<()> {
     // The integration tests start the binary that users get.
     cargo(&["build", "--release", "-p", "hedgerow"])?;
     let heavy = test(&["--release"], &HEAVY, &mut total)?;
-    println!(
-        "\ntotal: {} passed, {} failed, {} ignored",
-        total.passed, total.failed, total.ignored
-    );
-    for reason in &total.skipped {
-        println!("{reason}");
-    }
+    total.print();
     ensure!(light && heavy && total.failed == 0, "tests failed");
     ensure!(total.passed > 0, "no test ran");
     Ok(())
@@ -64,6 +69,16 @@ fn test(profile: &[&str], packages: &[&str], total: &mut Total) -> Result<bool> 
 }
 
 impl Total {
+    fn print(&self) {
+        println!(
+            "\ntotal: {} passed, {} failed, {} ignored",
+            self.passed, self.failed, self.ignored
+        );
+        for reason in &self.skipped {
+            println!("{reason}");
+        }
+    }
+
     /// Adds what a line of a test binary's output tells.
     fn take(&mut self, line: &str) {
         if line.starts_with("skipped: ") {
