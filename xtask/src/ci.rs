@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::step::{self, cargo, cargo_command};
-use crate::test_run::LIGHT;
+use crate::test_run::ENGINES;
 use crate::{test_run, tidy};
 
 /// Formatting, tidy, lints and tests of the engines, and the main job of the real binary; stops
@@ -17,13 +17,13 @@ pub fn run() -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     tidy::run()?;
     let lint = ["clippy", "--all-targets"];
-    let engines = LIGHT.iter().flat_map(|package| ["-p", package]);
+    let engines = ENGINES.iter().flat_map(|package| ["-p", package]);
     step::run(
         cargo_command(&lint)
             .args(engines)
             .args(["--", "-D", "warnings"]),
     )?;
-    test_run::run_light()?;
+    test_run::run_engines()?;
     cargo(&["build", "--release", "-p", "hedgerow"])?;
     let demo = ["demo", "--orders", "50000", "--once"];
     let listen = ["--listen", "127.0.0.1:0"];
