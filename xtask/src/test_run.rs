@@ -10,7 +10,7 @@ use crate::prerequisites;
 use crate::step::{cargo, cargo_command, observe};
 
 /// Tested with debug assertions.
-const LIGHT: [&str; 8] = [
+pub const LIGHT: [&str; 8] = [
     "types",
     "env",
     "page",
