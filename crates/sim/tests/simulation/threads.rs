@@ -69,7 +69,23 @@ fn ingest(store: &Store, transaction: &Transaction) {
     }
 }
 
-fn feed(store: &Store, truth: &Truth, mut random: StdRng) {
+/// Ends the other threads when one panics: they would wait for it for ever.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn assert_running(stop: &AtomicBool) {
+    assert!(!stop.load(Ordering::Relaxed), "another thread failed");
+}
+
+fn feed(store: &Store, truth: &Truth, mut random: StdRng, stop: &AtomicBool) {
+    let _guard = StopOnPanic(stop);
     for transaction in &truth.log {
         ingest(store, transaction);
         if random.random_bool(0.7) {
@@ -79,6 +95,7 @@ fn feed(store: &Store, truth: &Truth, mut random: StdRng) {
             .wait_for_memory(Duration::from_millis(10))
             .expect("no failure")
         {
+            assert_running(stop);
             store.request_flush();
         }
     }
@@ -87,6 +104,7 @@ fn feed(store: &Store, truth: &Truth, mut random: StdRng) {
 }
 
 fn work(store: &Store, kind: Work, stop: &AtomicBool) {
+    let _guard = StopOnPanic(stop);
     while !stop.load(Ordering::Relaxed) {
         if !store.work(kind).expect("no failure") {
             store.wait_for_work(kind, Duration::from_millis(1));
@@ -95,10 +113,12 @@ fn work(store: &Store, kind: Work, stop: &AtomicBool) {
 }
 
 /// Reads until the last position is visible. Returns the number of snapshots.
-fn read(store: &Arc<Store>, truth: &Truth, mut random: StdRng) -> usize {
+fn read(store: &Arc<Store>, truth: &Truth, mut random: StdRng, stop: &AtomicBool) -> usize {
+    let _guard = StopOnPanic(stop);
     let last = truth.log.last().expect("a transaction").position;
     let mut before = CommitPosition::ZERO;
     for snapshots in 1.. {
+        assert_running(stop);
         let snapshot = store.pin();
         let position = snapshot.position();
         assert!(position >= before, "the visible position went back");
@@ -140,8 +160,8 @@ fn readers_and_background_work_do_not_disturb_each_other() {
                 .expect("create");
         }
         let stop = AtomicBool::new(false);
-        let mut fork = || StdRng::seed_from_u64(random.random());
-        let (feeder, first, second) = (fork(), fork(), fork());
+        let [feeder, first, second] =
+            std::array::from_fn(|_| StdRng::seed_from_u64(random.random()));
         thread::scope(|scope| {
             let workers = [Work::Flush, Work::Merge, Work::Merge];
             for kind in workers {
@@ -149,26 +169,23 @@ fn readers_and_background_work_do_not_disturb_each_other() {
                 scope.spawn(move || work(store, kind, stop));
             }
             let readers = [first, second].map(|random| {
-                let (store, truth) = (&store, &truth);
-                scope.spawn(move || read(store, truth, random))
+                let (store, truth, stop) = (&store, &truth, &stop);
+                scope.spawn(move || read(store, truth, random, stop))
             });
-            feed(&store, &truth, feeder);
-            let snapshots = readers.map(|reader| reader.join());
-            stop.store(true, Ordering::Relaxed);
-            for snapshots in snapshots {
-                assert!(snapshots.expect("the reader saw no difference") > 0);
+            feed(&store, &truth, feeder, &stop);
+            for reader in readers {
+                let snapshots = reader.join().expect("the reader saw no difference");
+                assert!(snapshots > 0);
             }
+            stop.store(true, Ordering::Relaxed);
         });
         store.flush().expect("flush");
+        let last = store.visible();
         drop(store);
         let options = small_options(&mut random);
         let reopened = Store::open(environment(&disk), Path::new(DIRECTORY), options);
-        assert!(
-            read(
-                &reopened.expect("it opens"),
-                &truth,
-                StdRng::seed_from_u64(seed)
-            ) == 1
-        );
+        let reopened = reopened.expect("it opens");
+        assert_eq!(reopened.visible(), last);
+        read(&reopened, &truth, random, &AtomicBool::new(false));
     });
 }
