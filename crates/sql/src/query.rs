@@ -294,7 +294,7 @@ async fn explain(
             .indent(false)
             .to_string()
     };
-    let lines: ArrayRef = Arc::new(StringArray::from_iter_values(text.lines()));
+    let lines: ArrayRef = Arc::new(text.lines().map(Some).collect::<StringArray>());
     RecordBatch::try_new(explain_schema(), vec![lines])
         .map_err(|error| SqlError::from_arrow(&error))
 }
