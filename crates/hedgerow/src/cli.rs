@@ -8,9 +8,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::byte_size::ByteSize;
 use crate::demo::DemoArguments;
 
-/// Where the data is if nothing else is said.
-const DATA_HELP: &str = "Data directory [default: ./hedgerow-data]";
-
 /// A live, compressed, queryable copy of a database.
 ///
 /// Hedgerow follows the replication log of a PostgreSQL server and answers any PostgreSQL
@@ -28,6 +25,7 @@ const DATA_HELP: &str = "Data directory [default: ./hedgerow-data]";
         hedgerow verify --data DIR                             does it equal the source?"
 )]
 pub struct Arguments {
+    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -78,9 +76,11 @@ pub struct SourceArguments {
 /// `hedgerow serve`
 #[derive(Debug, Default, Args)]
 pub struct ServeArguments {
+    /// Where the source is.
     #[command(flatten)]
     pub source: SourceArguments,
-    #[arg(long, value_name = "DIR", help = DATA_HELP)]
+    /// Data directory [default: ./hedgerow-data]
+    #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Address for PostgreSQL clients; loopback only [default: 127.0.0.1:5433]
     #[arg(long, value_name = "ADDRESS")]
@@ -120,6 +120,7 @@ pub struct ClientArguments {
 /// `hedgerow sql`
 #[derive(Debug, Args)]
 pub struct SqlArguments {
+    /// Where the server is.
     #[command(flatten)]
     pub client: ClientArguments,
     /// How rows are printed
@@ -142,6 +143,7 @@ pub enum RowFormat {
 /// `hedgerow check`
 #[derive(Debug, Args)]
 pub struct CheckArguments {
+    /// Where the source is.
     #[command(flatten)]
     pub source: SourceArguments,
 }

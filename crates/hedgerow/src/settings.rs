@@ -74,7 +74,7 @@ pub enum SettingsError {
     Zero(&'static str),
 }
 
-/// What can stand in the settings file: the long options of `serve`, with underscores or not.
+/// What can stand in the settings file: the long options of `serve`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SettingsFile {
@@ -87,9 +87,7 @@ struct SettingsFile {
     spill: Option<ByteSize>,
     threads: Option<usize>,
     connections: Option<usize>,
-    #[serde(alias = "flush_seconds")]
     flush_seconds: Option<u64>,
-    #[serde(alias = "catch_up_seconds")]
     catch_up_seconds: Option<u64>,
 }
 

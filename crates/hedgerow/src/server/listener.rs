@@ -11,7 +11,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::cancel::CancelRegistry;
+use super::handshakes::{Handshake, Handshakes};
 use super::scram::Verifier;
+use super::throttle::Throttle;
 use super::{backend, connection, startup};
 use crate::server::failure::Failure;
 use crate::server::wire::{Ended, Input, Output};
@@ -72,6 +74,7 @@ pub(super) struct Shared {
     pub verifier: Verifier,
     pub cancels: Arc<CancelRegistry>,
     pub places: Arc<Semaphore>,
+    pub throttle: Throttle,
     pub stop: watch::Receiver<bool>,
 }
 
@@ -106,6 +109,7 @@ impl Server {
             verifier: Verifier::new(&options.user, &options.password),
             cancels: Arc::default(),
             places: Arc::new(Semaphore::new(options.connections_max)),
+            throttle: Throttle::default(),
             stop: stopped,
             options,
         };
@@ -127,15 +131,16 @@ impl Server {
     /// Serves until `stop` completes, then ends all connections.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mut connections = JoinSet::new();
-        let handshakes = Arc::new(Semaphore::new(self.shared.options.handshakes_max));
+        let handshakes = Handshakes::new(self.shared.options.handshakes_max);
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.listener.accept() => match accepted {
-                    Ok((socket, _)) => {
-                        self.admit(socket, &handshakes, &mut connections);
-                    }
+                    Ok((socket, peer)) => handshakes.begin(|handshake| {
+                        let shared = self.shared.clone();
+                        connections.spawn(serve(socket, peer, handshake, shared))
+                    }),
                     Err(error) => {
                         tracing::warn!(%error, "could not accept a connection");
                         tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -154,35 +159,27 @@ impl Server {
             tracing::warn!("some connections did not end in time");
         }
     }
-
-    fn admit(&self, socket: TcpStream, handshakes: &Arc<Semaphore>, connections: &mut JoinSet<()>) {
-        // Beyond the limit the socket is closed without a word: whoever opens that many
-        // connections without logging in does not wait for one.
-        if let Ok(handshake) = handshakes.clone().try_acquire_owned() {
-            let shared = self.shared.clone();
-            connections.spawn(async move { serve(socket, handshake, shared).await });
-        }
-    }
 }
 
 fn log_panic(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(error) = ended {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
         tracing::error!(%error, "a connection's task ended unexpectedly");
     }
 }
 
 /// One connection, from its first byte to its last.
-async fn serve(
-    socket: TcpStream,
-    handshake: tokio::sync::OwnedSemaphorePermit,
-    shared: Arc<Shared>,
-) {
+async fn serve(socket: TcpStream, peer: SocketAddr, handshake: Handshake, shared: Arc<Shared>) {
     prepare_socket(&socket);
     let (reader, writer) = socket.into_split();
     let mut input = Input::new(reader, shared.stop.clone());
     let mut output = Output::new(writer);
     let limit = shared.options.handshake_timeout;
-    let admitted = tokio::time::timeout(limit, startup::admit(&mut input, &mut output, &shared));
+    let admitted = tokio::time::timeout(
+        limit,
+        startup::admit(&mut input, &mut output, peer.ip(), &shared),
+    );
     let client = match admitted.await {
         Ok(Ok(Some(client))) => client,
         // A cancel request, a refusal that has been told, or nobody there any more.

@@ -6,7 +6,8 @@
 //! [`parameter`] values on the way in, [`statement`] what is prepared.
 //!
 //! Invariants: before a client has proven the password it gets ten seconds, sixteen kilobytes
-//! and one of a bounded number of places; a client that goes away takes its statement with it;
+//! and one of a bounded number of places ([`handshakes`]), and a wrong password is answered
+//! slowly ([`throttle`]); a client that goes away takes its statement with it;
 //! no message, however malformed, ends more than its own connection.
 //!
 //! Does not: TLS, which is why only loopback addresses are served.
@@ -16,6 +17,7 @@ pub mod cancel;
 mod connection;
 pub mod failure;
 pub mod frontend;
+mod handshakes;
 mod idle_limit;
 mod listener;
 mod parameter;
@@ -23,6 +25,7 @@ mod query;
 pub mod scram;
 mod startup;
 mod statement;
+mod throttle;
 mod wire;
 
 pub use listener::{ListenError, Server, ServerOptions, VerifyRows};

@@ -1,6 +1,8 @@
 //! From the first byte to ReadyForQuery: who is there, is the password right, is there a place?
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use sql::{Session, SessionStart};
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,6 +25,9 @@ pub struct Client {
     pub _place: OwnedSemaphorePermit,
 }
 
+/// SQLSTATE for a wrong password, and for an unknown user.
+const WRONG_PASSWORD: &str = "28P01";
+
 /// Answer to a request for encryption that is not available.
 const NO_ENCRYPTION: u8 = b'N';
 
@@ -30,11 +35,17 @@ const NO_ENCRYPTION: u8 = b'N';
 pub async fn admit(
     input: &mut Input,
     output: &mut Output,
+    address: IpAddr,
     shared: &Arc<Shared>,
 ) -> Result<Option<Client>, Ended> {
     match negotiate(input, output, shared).await? {
         Ok(client) => Ok(client),
         Err(failure) => {
+            if failure.code == WRONG_PASSWORD {
+                let delay = shared.throttle.delay(address, Instant::now());
+                tracing::warn!(%address, "{}", failure.message);
+                tokio::time::sleep(delay).await;
+            }
             backend::error_response(&failure, &mut output.buffer);
             output.flush().await?;
             Ok(None)
@@ -152,9 +163,8 @@ fn refusal(user: &str, error: ScramError) -> Failure {
     match error {
         ScramError::Malformed => Failure::fatal("08P01", error.to_string()),
         ScramError::Refused => {
-            tracing::warn!(user, "password authentication failed");
             let message = format!("password authentication failed for user {user:?}");
-            Failure::fatal("28P01", message).with_hint(
+            Failure::fatal(WRONG_PASSWORD, message).with_hint(
                 "The user is hedgerow; its password is in the file named password in the data \
                  directory.",
             )
