@@ -3,16 +3,19 @@
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow_position()`).
 //! * [`types`]: type names in casts.
 //! * [`quotient`], [`division`]: division of decimals.
+//! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`literals`]: text literals take the type of what they are compared with.
-//! * [`aggregates`], [`decimal_sums`]: `sum` and `avg`.
+//! * [`aggregates`], [`decimal_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
+pub(crate) mod checked;
 pub(crate) mod decimal_sums;
 pub(crate) mod division;
 pub(crate) mod literals;
 pub(crate) mod quotient;
 pub(crate) mod session;
 pub(crate) mod types;
+pub(crate) mod widened;
 
 use std::sync::Arc;
 
@@ -22,6 +25,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use aggregates::ExactAggregate;
+use checked::CheckedRewrite;
 use division::{Division, DivisionRewrite};
 use literals::LiteralRewrite;
 
@@ -31,6 +35,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_udf(division.clone())?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
+    state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
     state.register_udaf(sum)?;
     state.register_udaf(Arc::new(AggregateUDF::from(ExactAggregate::avg())))?;

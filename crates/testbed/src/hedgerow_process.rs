@@ -324,7 +324,7 @@ pub fn bytes_below(folder: &Path) -> Result<u64> {
 }
 
 /// The binary beside the running program, or one folder up (tests run in `deps`).
-fn find_binary() -> Result<PathBuf> {
+pub fn find_binary() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("HEDGEROW_BINARY") {
         return Ok(path.into());
     }

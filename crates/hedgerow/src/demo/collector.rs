@@ -8,11 +8,11 @@ use lsm::Store;
 use parking_lot::Mutex;
 use replication::orders::stream::commands_at;
 use replication::orders::{OrderProgress, Workload};
-use replication::status::{SourceStatus, Status};
+use replication::status::Status;
 
 use super::figures::{Audit, Component, Figures, Lookups, Merges, Sizes};
 use super::lookups::Tally;
-use super::meter::RateMeter;
+use super::meter::{LatencyMeter, RateMeter};
 
 /// What the figures are collected from.
 pub(super) struct Watched {
@@ -22,6 +22,7 @@ pub(super) struct Watched {
     pub(super) progress: Arc<Mutex<OrderProgress>>,
     pub(super) tally: Arc<Mutex<Tally>>,
     pub(super) audit: Arc<Mutex<Audit>>,
+    pub(super) freshness: Arc<Mutex<LatencyMeter>>,
     /// Orders to try in this run.
     pub(super) goal: Option<u64>,
 }
@@ -74,7 +75,7 @@ impl Collector {
             changes_history: self.changes.history().collect(),
             lookups,
             audit: self.watched.audit.lock().clone(),
-            lag: source.as_ref().map_or(Duration::ZERO, lag),
+            freshness: self.watched.freshness.lock().quantiles([0.5, 0.99]),
             visible: self.watched.store.visible(),
             durable: self.watched.store.durable().position,
             size,
@@ -138,8 +139,4 @@ impl Collector {
         }
         (size, levels.into_values().collect())
     }
-}
-
-fn lag(source: &SourceStatus) -> Duration {
-    Duration::from_secs_f64(source.lag_seconds.max(0.0))
 }

@@ -70,6 +70,8 @@ impl Display {
                 out.write_all(frame.as_bytes())?;
                 *drawn = lines.len();
             }
+            // Nothing to tell yet.
+            Kind::Plain { .. } if figures.rows_held == 0 => return Ok(()),
             Kind::Plain { last } => {
                 if last.is_some_and(|last| figures.elapsed < last + PLAIN_INTERVAL) {
                     return Ok(());
@@ -143,10 +145,16 @@ fn picture(figures: &Figures) -> Vec<Line> {
 fn headline(figures: &Figures) -> Line {
     let line = Line::new()
         .with(Paint::Hedge, "  ♣♣♣ ")
-        .with(Paint::Bold, clock_time(figures.elapsed))
-        .dim("   fresh to ")
-        .with(Paint::Bold, short_time(figures.lag))
-        .dim("   visible ")
+        .with(Paint::Bold, clock_time(figures.elapsed));
+    let line = match figures.freshness {
+        Some([median, slow]) => line
+            .dim("   fresh within ")
+            .with(Paint::Bold, short_time(median))
+            .dim(format!(" (p99 {})", short_time(slow))),
+        None => line,
+    };
+    let line = line
+        .dim("   at ")
         .plain(figures.visible.to_string())
         .dim("   durable ")
         .plain(figures.durable.to_string());
@@ -286,7 +294,13 @@ fn plain(figures: &Figures) -> String {
             size(component.bytes)
         ));
     }
-    line.push_str(&format!(", fresh to {}", short_time(figures.lag)));
+    if let Some([median, slow]) = figures.freshness {
+        line.push_str(&format!(
+            ", fresh within {} p99 {}",
+            short_time(median),
+            short_time(slow)
+        ));
+    }
     if let Some([median, slow]) = figures.lookups.latency {
         line.push_str(&format!(
             ", look-ups p50 {} p99 {}",

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use env::Clock;
 use lsm::{Store, StoreError, Work};
 use parking_lot::Mutex;
 use replication::orders::{OrderOptions, OrderProgress, Workload};
@@ -21,7 +22,9 @@ use super::audit::{audit_forever, audit_once};
 use super::collector::{Collector, Watched};
 use super::display::Display;
 use super::figures::{Audit, Figures};
-use super::lookups::{Pace, Tally, look_up_forever};
+use super::freshness::measure_forever;
+use super::lookups::{Pace, Tally, look_up_forever, look_up_some};
+use super::meter::LatencyMeter;
 use super::numerals::{grouped, short_time};
 use super::questions::QUESTIONS;
 use super::summary::{Times, summary};
@@ -34,6 +37,8 @@ const FRAME: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_millis(5);
 /// Status look-ups a second at most.
 const LOOKUPS_A_SECOND: f64 = 200.0;
+/// Status look-ups at the end of a single run.
+const LAST_LOOKUPS: u64 = 200;
 /// A paced run has time for look-ups.
 const PACED_PAUSE: f64 = 1.0;
 /// A run as fast as possible spends a twentieth of a processor on them.
@@ -43,10 +48,12 @@ const UNPACED_PAUSE: f64 = 20.0;
 pub(super) struct Run {
     engine: Arc<Engine>,
     store: Arc<Store>,
+    clock: Arc<dyn Clock>,
     workload: Workload,
     progress: Arc<Mutex<OrderProgress>>,
     tally: Arc<Mutex<Tally>>,
     audit: Arc<Mutex<Audit>>,
+    freshness: Arc<Mutex<LatencyMeter>>,
     collector: Collector,
     pace: Pace,
     start: Instant,
@@ -61,6 +68,7 @@ impl Run {
         let workload = Workload::new(options.seed);
         let tally = Arc::<Mutex<Tally>>::default();
         let audit = Arc::<Mutex<Audit>>::default();
+        let freshness = Arc::<Mutex<LatencyMeter>>::default();
         let watched = Watched {
             store: node.store().clone(),
             status: node.status().clone(),
@@ -68,6 +76,7 @@ impl Run {
             progress: progress.clone(),
             tally: tally.clone(),
             audit: audit.clone(),
+            freshness: freshness.clone(),
             goal: options.orders,
         };
         let pause_factor = if options.rate.is_some() {
@@ -78,10 +87,12 @@ impl Run {
         Self {
             engine: node.engine().clone(),
             store: node.store().clone(),
+            clock: node.env().clock.clone(),
             workload,
             progress,
             tally,
             audit,
+            freshness,
             collector: Collector::new(watched),
             pace: Pace {
                 rate: LOOKUPS_A_SECOND,
@@ -116,7 +127,7 @@ impl Run {
         Ok(self.engine.session(&start)?)
     }
 
-    /// Starts look-ups and audits; they end when the set is dropped.
+    /// Starts look-ups, audits and measurements; they end when the set is dropped.
     fn ask_beside(&self) -> Result<JoinSet<()>, DemoError> {
         let mut asking = JoinSet::new();
         let (session, tally) = (self.session()?, self.tally.clone());
@@ -124,6 +135,9 @@ impl Run {
         asking.spawn(async move { look_up_forever(session, store, workload, pace, &tally).await });
         let (session, audit) = (self.session()?, self.audit.clone());
         asking.spawn(async move { audit_forever(session, workload, &audit).await });
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let (progress, freshness) = (self.progress.clone(), self.freshness.clone());
+        asking.spawn(async move { measure_forever(store, clock, progress, &freshness).await });
         Ok(asking)
     }
 
@@ -152,7 +166,7 @@ impl Run {
         progress.finished && self.store.visible() >= progress.position
     }
 
-    /// Makes everything durable and merged, asks everything once more and sums up.
+    /// Makes everything durable and merged, asks once more and sums up.
     async fn finish_once(&mut self, visible: Duration) -> Result<(), DemoError> {
         let store = self.store.clone();
         let settling = tokio::task::spawn_blocking(move || settle(&store)).await;
@@ -160,6 +174,14 @@ impl Run {
         let settled = self.start.elapsed();
         let session = self.session()?;
         audit_once(&session, self.workload, &self.audit).await?;
+        look_up_some(
+            &session,
+            &self.store,
+            self.workload,
+            LAST_LOOKUPS,
+            &self.tally,
+        )
+        .await?;
         let mut out = String::new();
         for question in &QUESTIONS {
             let answer = ask(&session, &statement(question.sql), Vec::new()).await?;

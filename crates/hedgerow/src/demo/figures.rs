@@ -25,8 +25,9 @@ pub(super) struct Figures {
     pub(super) changes_history: Vec<f64>,
     pub(super) lookups: Lookups,
     pub(super) audit: Audit,
-    /// Age of the newest committed change that readers do not see yet.
-    pub(super) lag: Duration,
+    /// From the commit at the source until readers saw it: half and 99 % of the latest took at
+    /// most this long.
+    pub(super) freshness: Option<[Duration; 2]>,
     pub(super) visible: CommitPosition,
     pub(super) durable: CommitPosition,
     pub(super) size: Sizes,

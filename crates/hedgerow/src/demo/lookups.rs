@@ -74,6 +74,23 @@ pub(super) async fn look_up_forever(
     }
 }
 
+/// Looks up a number of times, one after the other.
+pub(super) async fn look_up_some(
+    session: &Session,
+    store: &Store,
+    workload: Workload,
+    count: u64,
+    tally: &Mutex<Tally>,
+) -> Result<(), SqlError> {
+    for number in 0..count {
+        let happened = commands_at(store.visible()).saturating_sub(1);
+        if let Some(question) = workload.status_question(happened, number) {
+            look_up(session, workload, question, tally).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Asks one question and notes whether the answer is right.
 async fn look_up(
     session: &Session,

@@ -6,7 +6,7 @@
 //! position that the answer names.
 //!
 //! * [`drive`]: the course of a run.
-//! * [`lookups`], [`audit`]: what is asked meanwhile.
+//! * [`lookups`], [`audit`]: what is asked meanwhile; [`freshness`]: how new it is.
 //! * [`collector`] makes [`figures`], [`display`] and [`summary`] show them.
 //! * [`connect`], [`questions`]: what a person is invited to ask.
 
@@ -17,6 +17,7 @@ mod connect;
 mod display;
 mod drive;
 mod figures;
+mod freshness;
 mod lookups;
 mod meter;
 mod numerals;
@@ -146,7 +147,7 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     let node = node.start(SOURCE_NAME, kind, Box::new(source), no_verification())?;
     let run = drive::Run::new(node.node(), options, progress);
     if !arguments.once {
-        println!("{}", connect::invitation(directory.path(), node.address()));
+        print!("{}", connect::invitation(directory.path(), node.address()));
     }
     let mut outcome = None;
     node.run(async {

@@ -34,6 +34,7 @@ pub(super) fn summary(figures: &Figures, changes: u64, times: Times) -> String {
             a_second(figures.tried),
             a_second(changes)
         ),
+        format!("fresh     {}", freshness(figures)),
         format!(
             "holds     {} orders, {} rows in four tables",
             grouped(figures.orders_held),
@@ -67,6 +68,17 @@ fn components(figures: &Figures) -> String {
         .map(runs)
         .collect();
     parts.join(", ")
+}
+
+fn freshness(figures: &Figures) -> String {
+    match figures.freshness {
+        Some([median, slow]) => format!(
+            "half visible within {}, 99 % within {}",
+            short_time(median),
+            short_time(slow)
+        ),
+        None => "not measured".to_owned(),
+    }
 }
 
 fn lookups(figures: &Figures) -> String {

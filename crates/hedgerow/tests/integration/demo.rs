@@ -4,11 +4,12 @@ use std::process::Command;
 
 use anyhow::Result;
 use tempfile::TempDir;
+use testbed::hedgerow_process::find_binary;
 
 #[test]
 fn the_demo_runs_once_and_sums_up() -> Result<()> {
     let folder = TempDir::with_prefix("testbed-demo-")?;
-    let output = Command::new(env!("CARGO_BIN_EXE_hedgerow"))
+    let output = Command::new(find_binary()?)
         .args(["demo", "--orders", "2000", "--once", "--data"])
         .arg(folder.path().join("data"))
         .output()?;

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 
 use anyhow::Result;
 use tempfile::TempDir;
+use testbed::hedgerow_process::find_binary;
 use testbed::{Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer};
 
 use crate::replica::{DATABASE, Replica, source};
@@ -101,7 +102,7 @@ fn a_table_without_identity_is_named_with_the_statement_that_gives_it_one() -> R
     )?;
     let folder = TempDir::with_prefix("testbed-identity-")?;
     let options = HedgerowOptions::new(postgres.url(DATABASE), &folder.path().join("data"))?;
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_hedgerow"))
+    let output = std::process::Command::new(find_binary()?)
         .args(["check", "--source", &options.source])
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

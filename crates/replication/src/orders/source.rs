@@ -59,6 +59,8 @@ pub struct OrderProgress {
     pub totals: Totals,
     /// Where everything yielded is visible.
     pub position: CommitPosition,
+    /// When it was yielded, by the source's clock.
+    pub yielded_at: Duration,
     /// Whether all orders of this run have been yielded.
     pub finished: bool,
 }
@@ -149,6 +151,7 @@ impl OrderSource {
             yielded: stream.yielded(),
             totals: stream.totals(),
             position: position_after(stream.next_command()),
+            yielded_at: self.clock.monotonic(),
             finished,
         };
     }
@@ -174,6 +177,7 @@ impl Source for OrderSource {
         // Until the first command is visible there is nothing to ask.
         feed.status.set_target(position_after(start.resume.max(1)));
         feed.status.set_state(SourceState::CatchingUp, None);
+        self.report(&stream, false);
         let mut pace = Pace::new(self.options.rate, &*self.clock);
         while stream.next_command() < end {
             let left = end - stream.next_command();

@@ -2,7 +2,7 @@
 //!
 //! | argument | sum | avg |
 //! |---|---|---|
-//! | smallint, integer | numeric (PostgreSQL: bigint) | numeric |
+//! | smallint, integer | bigint | numeric |
 //! | bigint | numeric | numeric |
 //! | numeric | numeric | numeric |
 //! | real, double precision, interval | DataFusion's | DataFusion's |
@@ -26,6 +26,7 @@ use datafusion::logical_expr::{
 
 use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
 use super::quotient::{Digits, quotient_type};
+use super::widened::{Widened, is_widened};
 
 /// What is made of a decimal sum and the number of its summands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,17 +106,8 @@ impl AggregateUDFImpl for ExactAggregate {
         };
         Ok(vec![match (self.kind, argument) {
             (_, DataType::Decimal128(..) | DataType::Decimal256(..)) => argument.clone(),
-            (
-                _,
-                DataType::Decimal32(..)
-                | DataType::Decimal64(..)
-                | DataType::Int64
-                | DataType::UInt64,
-            ) => Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal),
-            // The planner coerces a subquery's arguments twice, so that coercing must not change
-            // what it has already coerced: an integer widened to 64 bits would become a decimal
-            // the second time, and the plan's types would no longer fit its results.
-            (_, integer) if integer.is_integer() => {
+            (Kind::Sum, short) if is_widened(short) => argument.clone(),
+            (_, number) if number.is_decimal() || number.is_integer() => {
                 Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
             }
             (_, DataType::Null) => DataType::Float64,
@@ -124,6 +116,9 @@ impl AggregateUDFImpl for ExactAggregate {
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        if is_widened(&arguments[0]) {
+            return Ok(DataType::Int64);
+        }
         match (
             self.kind,
             Digits::of(&arguments[0]).filter(|_| arguments[0].is_decimal()),
@@ -190,6 +185,10 @@ impl AggregateUDFImpl for ExactAggregate {
                     *scale, outcome, result,
                 )))
             }
+            (short, _) if is_widened(short) => {
+                let sums = self.inexact().accumulator(args)?;
+                Ok(Box::new(Widened::new(sums)))
+            }
             _ => self.inexact().accumulator(args),
         }
     }
@@ -197,6 +196,10 @@ impl AggregateUDFImpl for ExactAggregate {
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match args.expr_fields[0].data_type() {
             DataType::Decimal128(..) | DataType::Decimal256(..) => self.accumulator(args),
+            short if is_widened(short) => {
+                let sums = self.inexact().create_sliding_accumulator(args)?;
+                Ok(Box::new(Widened::new(sums)))
+            }
             _ => self.inexact().create_sliding_accumulator(args),
         }
     }
@@ -221,6 +224,10 @@ impl AggregateUDFImpl for ExactAggregate {
             DataType::Decimal256(_, scale) => Ok(Box::new(DecimalSums::<Decimal256Type>::new(
                 *scale, outcome, result,
             ))),
+            short if is_widened(short) => {
+                let sums = self.inexact().create_groups_accumulator(args)?;
+                Ok(Box::new(Widened::new(sums)))
+            }
             _ => self.inexact().create_groups_accumulator(args),
         }
     }

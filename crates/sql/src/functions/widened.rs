@@ -1,0 +1,107 @@
+//! Sums of smallint and integer, kept in 64 bits as PostgreSQL does.
+//!
+//! The widening happens here and not by coercing the argument: the planner coerces a subquery's
+//! arguments twice, and an argument that was widened to bigint the first time would be summed
+//! as numeric, which is what `sum(bigint)` is, the second time.
+
+use std::mem::size_of;
+
+use datafusion::arrow::array::{ArrayRef, BooleanArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
+
+/// An accumulator of 64-bit integers that is given shorter ones.
+#[derive(Debug)]
+pub(crate) struct Widened<A: ?Sized> {
+    sums: Box<A>,
+}
+
+impl<A: ?Sized> Widened<A> {
+    pub(crate) fn new(sums: Box<A>) -> Self {
+        Self { sums }
+    }
+}
+
+/// Whether the sum of this type is kept in 64 bits.
+pub(crate) fn is_widened(argument: &DataType) -> bool {
+    matches!(argument, DataType::Int16 | DataType::Int32)
+}
+
+fn widen(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    let widened = values.iter().map(|array| cast(array, &DataType::Int64));
+    Ok(widened.collect::<Result<_, _>>()?)
+}
+
+impl Accumulator for Widened<dyn Accumulator> {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.sums.update_batch(&widen(values)?)
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.sums.retract_batch(&widen(values)?)
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        self.sums.supports_retract_batch()
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.sums.merge_batch(states)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.sums.state()
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.sums.evaluate()
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.sums.size()
+    }
+}
+
+impl GroupsAccumulator for Widened<dyn GroupsAccumulator> {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        filter: Option<&BooleanArray>,
+        groups: usize,
+    ) -> Result<()> {
+        self.sums
+            .update_batch(&widen(values)?, group_indices, filter, groups)
+    }
+
+    fn merge_batch(
+        &mut self,
+        states: &[ArrayRef],
+        group_indices: &[usize],
+        groups: usize,
+    ) -> Result<()> {
+        self.sums.merge_batch(states, group_indices, groups)
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        self.sums.convert_to_state(&widen(values)?, filter)
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.sums.state(emit_to)
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.sums.evaluate(emit_to)
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.sums.size()
+    }
+}
