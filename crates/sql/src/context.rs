@@ -27,6 +27,7 @@ use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
 use crate::functions::types::SqlTypes;
+use crate::pg_catalog::PG_CATALOG;
 use crate::table::provider::Table;
 
 /// Everything a statement's names may mean.
@@ -39,16 +40,24 @@ pub(crate) struct StatementContext<'a> {
 }
 
 impl StatementContext<'_> {
-    /// Whether the name is that of a replicated table.
-    pub(crate) fn is_replicated(&self, name: &TableReference) -> bool {
+    /// Whether the name is that of a system table or a function that makes one.
+    pub(crate) fn is_system_table(&self, name: &TableReference) -> bool {
+        let table = name.table();
         match name.schema() {
-            Some(schema) => self.engine.catalog.by_name(schema, name.table()).is_some(),
-            None => self
-                .facts
-                .search_path
-                .iter()
-                .any(|schema| self.engine.catalog.by_name(schema, name.table()).is_some()),
+            Some(schema) => self.engine.system.has(schema, table),
+            None => {
+                self.state.table_functions().contains_key(table)
+                    || self
+                        .schemas()
+                        .any(|schema| self.engine.system.has(schema, table))
+            }
         }
+    }
+
+    /// Where a name without a schema is looked for, in this order.
+    fn schemas(&self) -> impl Iterator<Item = &str> {
+        let path = self.facts.search_path.iter().map(String::as_str);
+        std::iter::once(PG_CATALOG).chain(path)
     }
 
     fn find(&self, name: &TableReference) -> Result<Arc<dyn TableProvider>, SqlError> {
@@ -61,17 +70,10 @@ impl StatementContext<'_> {
         }
         let found = match name.schema() {
             Some(schema) => self.find_in(schema, name.table())?,
-            None => {
-                let path = self.facts.search_path.iter().map(String::as_str);
-                let mut found = None;
-                for schema in std::iter::once("pg_catalog").chain(path) {
-                    found = self.find_in(schema, name.table())?;
-                    if found.is_some() {
-                        break;
-                    }
-                }
-                found
-            }
+            None => self
+                .schemas()
+                .find_map(|schema| self.find_in(schema, name.table()).transpose())
+                .transpose()?,
         };
         found.ok_or_else(|| SqlError::undefined_table(name))
     }

@@ -33,7 +33,7 @@ use crate::error::{SqlError, code};
 use crate::views::{self, View};
 
 /// The schema of PostgreSQL's catalogs.
-const PG_CATALOG: &str = "pg_catalog";
+pub(crate) const PG_CATALOG: &str = "pg_catalog";
 
 /// The system schemas.
 pub(crate) struct SystemCatalog {
@@ -58,6 +58,21 @@ impl SystemCatalog {
         let mut names = pg_catalog.table_names();
         names.sort();
         Ok((Self { pg_catalog, names }, context.state()))
+    }
+
+    /// Whether there is a system table with this name.
+    pub(crate) fn has(&self, schema: &str, table: &str) -> bool {
+        match schema {
+            views::SCHEMA => View::named(table).is_some(),
+            PG_CATALOG => self.has_catalog(table),
+            information_schema::SCHEMA => information_schema::has(table),
+            _ => false,
+        }
+    }
+
+    fn has_catalog(&self, table: &str) -> bool {
+        let found = self.names.binary_search_by(|name| name.as_str().cmp(table));
+        found.is_ok()
     }
 
     /// The system table with this name, as of now.
@@ -86,11 +101,7 @@ impl SystemCatalog {
         engine: &Engine,
         table: &str,
     ) -> Result<Option<Arc<dyn TableProvider>>, SqlError> {
-        if self
-            .names
-            .binary_search_by(|name| name.as_str().cmp(table))
-            .is_err()
-        {
+        if !self.has_catalog(table) {
             return Ok(None);
         }
         // The provider's function is asynchronous for others' sake; this one never waits.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::{ParamValues, ScalarValue, TableReference};
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::execution::TaskContext;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
@@ -63,14 +63,13 @@ pub(crate) struct Running {
 }
 
 impl Query {
-    /// Whether the statement names a replicated table.
+    /// Whether the statement names a table of a source: one that is replicated, or one that is
+    /// unknown and may become known once its source is.
     pub(crate) fn reads_tables(&self) -> Result<bool, SqlError> {
         let context = self.context(&self.engine.state);
         let statement = datafusion::sql::parser::Statement::Statement(self.statement.clone());
         let (tables, _) = datafusion::sql::resolve::resolve_table_references(&statement, true)?;
-        Ok(tables
-            .iter()
-            .any(|name: &TableReference| context.is_replicated(name)))
+        Ok(!tables.iter().all(|name| context.is_system_table(name)))
     }
 
     fn context<'a>(&'a self, state: &'a SessionState) -> StatementContext<'a> {

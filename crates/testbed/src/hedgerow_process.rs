@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use postgres::{Client, NoTls};
 use rustix::process::Signal;
 
+use crate::bank::single_value;
 use crate::free_port::free_port;
 use crate::owned_process::OwnedProcess;
 use crate::patience::{PATIENCE, wait_for};
@@ -137,7 +138,7 @@ impl Hedgerow {
         Ok(())
     }
 
-    /// Waits until the server answers a statement that reads.
+    /// Waits until the copy is complete and the log is followed, caught up.
     pub fn wait_ready(&mut self) -> Result<()> {
         self.wait_ready_at_most(PATIENCE)
     }
@@ -149,7 +150,8 @@ impl Hedgerow {
                 // The error is final: no later look can find another state.
                 return Ok(Some(Err(status)));
             }
-            self.connect()?.simple_query("select 1")?;
+            let state = single_value(&mut self.connect()?, STATE)?;
+            ensure!(state == "streaming", "the source is {state}");
             Ok(Some(Ok(())))
         })
         .with_context(|| format!("its log: {}", self.log_tail()))?
@@ -259,7 +261,7 @@ impl Hedgerow {
     /// Waits until `query`'s single value is `wanted`.
     pub fn wait_for_value(&self, query: &str, wanted: &str) -> Result<()> {
         wait_for(&format!("{query} to give {wanted}"), || {
-            let value = crate::bank::single_value(&mut self.connect()?, query)?;
+            let value = single_value(&mut self.connect()?, query)?;
             ensure!(value == wanted, "{query} gives {value}");
             Ok(Some(()))
         })
@@ -303,6 +305,8 @@ pub const USER: &str = "hedgerow";
 pub const DATABASE: &str = "hedgerow";
 /// Tells the position at which this statement, or its transaction, is answered.
 pub const POSITION: &str = "select hedgerow.position()";
+/// Tells what the one source is doing.
+const STATE: &str = "select state from hedgerow.sources";
 /// Where the generated password is, in the data directory.
 pub const PASSWORD_FILE: &str = "password";
 

@@ -142,21 +142,28 @@ pub(super) fn first(rows: Vec<Row>) -> Result<Row, ConnectionError> {
     rows.into_iter().next().ok_or_else(nothing)
 }
 
-/// Reads the tables of a publication, ordered by name.
+/// Which tables to read about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection<'a> {
+    /// Those of the publication with this name.
+    Publication(&'a str),
+    /// Those that a publication of all tables would have.
+    AllTables,
+}
+
+/// Reads the selected tables, ordered by name.
 pub fn read_tables(
     connection: &mut Connection,
-    publication: &str,
+    selection: Selection<'_>,
 ) -> Result<Vec<PublishedTable>, ConnectionError> {
-    let filters = server_version(connection)? >= VERSION_WITH_FILTERS;
-    let mut columns = read_columns(connection, publication, filters)?;
-    let mut indexes = read_unique_indexes(connection, publication)?;
-    let filter = if filters { "p.rowfilter" } else { "NULL" };
+    let from = from_tables(connection, selection)?;
+    let mut columns = read_columns(connection, &from)?;
+    let mut indexes = read_unique_indexes(connection, &from)?;
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
          (SELECT sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t) AS tree_bytes, \
-         pg_table_size(c.oid), {filter}, has_table_privilege(c.oid, 'SELECT') \
-         {FROM_PUBLICATION} WHERE p.pubname = {} ORDER BY n.nspname, c.relname",
-        literal(publication)
+         pg_table_size(c.oid), p.rowfilter, has_table_privilege(c.oid, 'SELECT') \
+         {from} ORDER BY n.nspname, c.relname"
     ))?;
     rows.iter()
         .map(|row| {
@@ -186,30 +193,52 @@ pub fn read_tables(
         .collect()
 }
 
-/// The tables of publications, joined with the catalog.
-const FROM_PUBLICATION: &str = "FROM pg_publication_tables p \
-     JOIN pg_namespace n ON n.nspname = p.schemaname \
-     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename";
+/// `FROM` the tables (`c`) in their schemas (`n`), with the row filter and the column names of
+/// their publication (`p`).
+fn from_tables(
+    connection: &mut Connection,
+    selection: Selection<'_>,
+) -> Result<String, ConnectionError> {
+    let tables = match selection {
+        Selection::Publication(name) => {
+            let filters = if server_version(connection)? >= VERSION_WITH_FILTERS {
+                "rowfilter, attnames"
+            } else {
+                "NULL AS rowfilter, NULL::name[] AS attnames"
+            };
+            format!(
+                "SELECT schemaname, tablename, {filters} FROM pg_publication_tables \
+                 WHERE pubname = {}",
+                literal(name)
+            )
+        }
+        Selection::AllTables => ALL_TABLES.to_owned(),
+    };
+    Ok(format!(
+        "FROM ({tables}) p JOIN pg_namespace n ON n.nspname = p.schemaname \
+         JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename"
+    ))
+}
+
+/// What a publication `FOR ALL TABLES` has in it, partitioned tables in place of their partitions.
+const ALL_TABLES: &str = "SELECT n.nspname AS schemaname, c.relname AS tablename, \
+     NULL AS rowfilter, NULL::name[] AS attnames \
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+     WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartition \
+     AND n.nspname NOT IN ('pg_catalog', 'information_schema')";
 
 /// Columns by table. Generated columns are not in the log.
 fn read_columns(
     connection: &mut Connection,
-    publication: &str,
-    filters: bool,
+    from: &str,
 ) -> Result<HashMap<u32, Vec<PublishedColumn>>, ConnectionError> {
     let domains = read_domains(connection)?;
-    let listed = if filters {
-        "AND a.attname = ANY(p.attnames)"
-    } else {
-        ""
-    };
     let rows = connection.query(&format!(
         "SELECT c.oid, a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod, \
          format_type(a.atttypid, a.atttypmod) \
-         {FROM_PUBLICATION} JOIN pg_attribute a ON a.attrelid = c.oid \
-         WHERE p.pubname = {} AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' \
-         {listed} ORDER BY c.oid, a.attnum",
-        literal(publication)
+         {from} JOIN pg_attribute a ON a.attrelid = c.oid \
+         WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' \
+         AND (p.attnames IS NULL OR a.attname = ANY(p.attnames)) ORDER BY c.oid, a.attnum"
     ))?;
     let mut columns: HashMap<u32, Vec<_>> = HashMap::new();
     for row in rows {
@@ -276,15 +305,14 @@ struct UniqueIndex {
 /// middle of a transaction, and so in the log), over all rows, without expressions.
 fn read_unique_indexes(
     connection: &mut Connection,
-    publication: &str,
+    from: &str,
 ) -> Result<HashMap<u32, Vec<UniqueIndex>>, ConnectionError> {
     let rows = connection.query(&format!(
         "SELECT c.oid, i.indisprimary, i.indisreplident, i.indnkeyatts, i.indkey::text \
-         {FROM_PUBLICATION} JOIN pg_index i ON i.indrelid = c.oid \
-         WHERE p.pubname = {} AND i.indisunique AND i.indimmediate AND i.indisvalid \
+         {from} JOIN pg_index i ON i.indrelid = c.oid \
+         WHERE i.indisunique AND i.indimmediate AND i.indisvalid \
          AND i.indislive AND i.indpred IS NULL AND i.indexprs IS NULL \
-         ORDER BY c.oid, i.indexrelid",
-        literal(publication)
+         ORDER BY c.oid, i.indexrelid"
     ))?;
     let mut indexes: HashMap<u32, Vec<_>> = HashMap::new();
     for row in rows {

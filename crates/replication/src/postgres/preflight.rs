@@ -5,7 +5,7 @@
 
 use types::TableName;
 
-use super::catalog::{PublishedTable, first, read_tables, server_version};
+use super::catalog::{PublishedTable, Selection, first, read_tables, server_version};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, identifier, literal};
 use super::slot::create_publication_sql;
@@ -84,18 +84,8 @@ pub(super) fn check_connected(
     }
     check_server(connection, config, &mut faults)?;
     check_role(connection, config, &mut faults)?;
-    check_publication(connection, config, &mut faults)?;
-    faults.extend(check_tables(connection, config)?);
-    Ok(faults)
-}
-
-/// Checks the published tables.
-pub(super) fn check_tables(
-    connection: &mut Connection,
-    config: &PostgresConfig,
-) -> Result<Vec<Fault>, ConnectionError> {
-    let mut faults = Vec::new();
-    for table in read_tables(connection, config.publication_name())? {
+    let selection = check_publication(connection, config, &mut faults)?;
+    for table in read_tables(connection, selection)? {
         check_table(&table, config, &mut faults);
     }
     Ok(faults)
@@ -197,11 +187,12 @@ fn check_role(
     Ok(())
 }
 
-fn check_publication(
+/// Checks the publication and says which tables are in it, or will be once it is made.
+fn check_publication<'a>(
     connection: &mut Connection,
-    config: &PostgresConfig,
+    config: &'a PostgresConfig,
     faults: &mut Vec<Fault>,
-) -> Result<(), ConnectionError> {
+) -> Result<Selection<'a>, ConnectionError> {
     let name = config.publication_name();
     let rows = connection.query(&format!(
         "SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate FROM pg_publication \
@@ -209,7 +200,8 @@ fn check_publication(
         literal(name)
     ))?;
     let Some(row) = rows.first() else {
-        return check_can_publish(connection, config, faults);
+        check_can_publish(connection, config, faults)?;
+        return Ok(Selection::AllTables);
     };
     if !row.flag(0) {
         let what = format!("the publication {name:?} leaves out some kinds of changes");
@@ -220,7 +212,7 @@ fn check_publication(
         );
         faults.push(error(what, why, fix));
     }
-    Ok(())
+    Ok(Selection::Publication(name))
 }
 
 fn check_can_publish(

@@ -49,22 +49,21 @@ pub fn identify(
     ))
 }
 
-/// Creates our own publication where it is missing; returns whether it was.
+/// Creates our own publication where it is missing.
 pub fn ensure_publication(
     connection: &mut Connection,
     config: &PostgresConfig,
-) -> Result<bool, ConnectionError> {
+) -> Result<(), ConnectionError> {
     let name = config.publication_name();
     let found = connection.query(&format!(
         "SELECT 1 FROM pg_publication WHERE pubname = {}",
         literal(name)
     ))?;
-    let create = found.is_empty() && config.publication.is_none();
-    if create {
+    if found.is_empty() && config.publication.is_none() {
         connection.execute(&create_publication_sql(name))?;
         tracing::info!(publication = name, "created the publication");
     }
-    Ok(create)
+    Ok(())
 }
 
 /// The statement that creates our own publication.

@@ -12,12 +12,12 @@
 
 use types::{CommitPosition, TableId};
 
-use super::catalog::{PublishedTable, read_tables};
+use super::catalog::{PublishedTable, Selection, read_tables};
 use super::changes::{Changes, ReplicatedTable};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::{Copied, Job, copy_tables, open_at};
-use super::preflight::{Fault, Severity, check_connected, check_tables};
+use super::preflight::{Fault, Severity, check_connected};
 use super::slot::{self, SystemIdentity};
 use super::state::{PostgresState, WireTable};
 use super::stream::{Start, Stream};
@@ -147,10 +147,7 @@ impl InitialCopy<'_> {
     fn check(&self) -> Result<(), SourceError> {
         let mut connection = Connection::open(self.config, Mode::Query, &self.target.stop)?;
         self.heed(check_connected(&mut connection, self.config)?)?;
-        if slot::ensure_publication(&mut connection, self.config)? {
-            self.heed(check_tables(&mut connection, self.config)?)?;
-        }
-        Ok(())
+        Ok(slot::ensure_publication(&mut connection, self.config)?)
     }
 
     /// Drops what a copy that was cut off has left.
@@ -250,7 +247,8 @@ impl InitialCopy<'_> {
 
     fn read_tables(&self, snapshot: &str) -> Result<Vec<PublishedTable>, ConnectionError> {
         let mut connection = open_at(self.config, snapshot, &self.target.stop)?;
-        read_tables(&mut connection, self.config.publication_name())
+        let selection = Selection::Publication(self.config.publication_name());
+        read_tables(&mut connection, selection)
     }
 
     /// Creates the trees; the checkpoint, stored already, keeps their ids from being reused.

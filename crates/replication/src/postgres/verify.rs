@@ -21,7 +21,7 @@ use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreError};
 use rand::Rng;
 use types::{ColumnBuilder, CommitPosition, TableName, TableSchema};
 
-use super::catalog::{PublishedTable, read_tables};
+use super::catalog::{PublishedTable, Selection, read_tables};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::open_at;
@@ -117,7 +117,7 @@ pub fn verify(
     let mut verifier = Verifier::pin(request)?;
     let publication = request.config.publication_name();
     let mut published: HashMap<TableName, PublishedTable> =
-        read_tables(&mut verifier.source, publication)?
+        read_tables(&mut verifier.source, Selection::Publication(publication))?
             .into_iter()
             .map(|table| (table.name.clone(), table))
             .collect();

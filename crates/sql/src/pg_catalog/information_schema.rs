@@ -102,10 +102,13 @@ const ROUTINES: &[&str] = &[
     "routine_type",
 ];
 
-/// The rows of the view with this name.
-pub(crate) fn batch(engine: &Engine, name: &str) -> Result<Option<RecordBatch>, SqlError> {
-    let (columns, fill): (_, fn(&Engine, &mut RowBatch) -> Result<(), SqlError>) = match name {
-        "schemata" => (SCHEMATA, schemata),
+/// Fills a view's rows.
+type Fill = fn(&Engine, &mut RowBatch) -> Result<(), SqlError>;
+
+/// The view's columns and what fills them.
+fn view(name: &str) -> Option<(&'static [&'static str], Fill)> {
+    Some(match name {
+        "schemata" => (SCHEMATA, schemata as Fill),
         "tables" => (TABLES, tables),
         "views" => (VIEW_LIST, view_list),
         "columns" => (COLUMNS, columns_of_all),
@@ -113,7 +116,19 @@ pub(crate) fn batch(engine: &Engine, name: &str) -> Result<Option<RecordBatch>, 
         "key_column_usage" => (KEY_COLUMNS, key_columns),
         "referential_constraints" => (REFERENCES, |_, _| Ok(())),
         "routines" => (ROUTINES, |_, _| Ok(())),
-        _ => return Ok(None),
+        _ => return None,
+    })
+}
+
+/// Whether there is a view with this name.
+pub(crate) fn has(name: &str) -> bool {
+    view(name).is_some()
+}
+
+/// The rows of the view with this name.
+pub(crate) fn batch(engine: &Engine, name: &str) -> Result<Option<RecordBatch>, SqlError> {
+    let Some((columns, fill)) = view(name) else {
+        return Ok(None);
     };
     let mut rows = RowBatch::new(schema(columns));
     fill(engine, &mut rows)?;
