@@ -33,12 +33,17 @@ fn an_unchanged_large_value_is_kept_under_the_default_identity() -> Result<()> {
 }
 
 #[test]
-fn an_unchanged_large_value_moves_with_its_key() -> Result<()> {
-    let mut replica = Replica::of(TABLE)?;
-    replica.at_source("update toasted set id = id + 100 where id <= 3")?;
-    replica.at_source("begin; update toasted set n = 5 where id = 4; update toasted set id = 204 where id = 4; commit")?;
-    replica.ensure_same(ALL)?;
-    replica.hedgerow.verify()?;
+fn a_new_key_without_the_large_value_stops_the_table_and_never_shows_a_null() -> Result<()> {
+    let mut replica = Replica::of(&format!("{TABLE} create table other (id int primary key);"))?;
+    replica.at_source(
+        "update toasted set id = id + 100 where id <= 3; insert into other values (1)",
+    )?;
+    replica.ensure_same("select * from other")?;
+    let (code, texts) = replica.refusal(ALL)?;
+    assert_eq!(code, "55000", "{texts}");
+    for word in ["toasted", "\"big\"", "REPLICA IDENTITY FULL"] {
+        assert!(texts.contains(word), "no {word} in {texts}");
+    }
     Ok(())
 }
 
