@@ -265,6 +265,24 @@ async fn larger_than_memory_spills_to_disk() {
 }
 
 #[tokio::test]
+async fn a_join_larger_than_memory_uses_the_disk() {
+    let spill = tempfile::tempdir().expect("a temporary directory");
+    let options = EngineOptions {
+        threads: 2,
+        memory_bytes: 24 << 20,
+        spill_directory: Some(spill.path().join("tmp")),
+        ..EngineOptions::default()
+    };
+    let fixture = Fixture::with_options(options);
+    let session = fixture.session();
+    let side = "select i, repeat('x', 100) || i as t from generate_series(1, 400000) s(i)";
+    let query = format!(
+        "select count(*), max(a.i) from ({side}) a join ({side}) b on a.t = b.t where a.i % 2 = 0"
+    );
+    assert_eq!(row(&session, &query).await, "200000|400000");
+}
+
+#[tokio::test]
 async fn parameters_have_types_and_values() {
     let (fixture, _) = accounts();
     let session = fixture.session();
