@@ -237,9 +237,7 @@ impl Query {
         let renamed = schema.clone();
         let stream = batches.map(move |batch| {
             let batch = batch.map_err(SqlError::from)?;
-            batch
-                .with_schema(renamed.clone())
-                .map_err(|error| SqlError::from_arrow(&error))
+            column_names::renamed(&batch, &renamed).map_err(|error| SqlError::from_arrow(&error))
         });
         Ok((schema, stream.boxed()))
     }

@@ -8,7 +8,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, Function, Ident, Query, Select, SelectItem, SetExpr, Statement as Ast, Value,
     VisitMut, VisitorMut,
@@ -37,6 +39,12 @@ pub(crate) fn result_schema(schema: &Schema) -> SchemaRef {
         })
         .collect();
     Arc::new(Schema::new(fields))
+}
+
+/// A batch of the result with the columns of [`result_schema`].
+pub(crate) fn renamed(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &rows)
 }
 
 struct Namer;
@@ -183,6 +191,7 @@ fn type_name(data_type: &DataType) -> String {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::arrow::array::{ArrayRef, Int64Array};
     use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
     use datafusion::sql::sqlparser::parser::Parser;
 
@@ -237,5 +246,10 @@ mod tests {
             .map(|field| field.name().clone())
             .collect();
         assert_eq!(names, ["count", "count"]);
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![column.clone(), column]);
+        let batch = batch.expect("is a batch");
+        let renamed = renamed(&batch, &result_schema(&batch.schema())).expect("is renamed");
+        assert_eq!(renamed.schema().field(1).name(), "count");
     }
 }
