@@ -2,6 +2,11 @@
 //!
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
+//!
+//! The others work on the plan, before it is analyzed:
+//!
+//! * [`numbers`]: the types of integer literals.
 
 pub(crate) mod column_names;
+pub(crate) mod numbers;
 pub(crate) mod system;
