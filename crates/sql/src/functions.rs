@@ -6,11 +6,13 @@
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`literals`]: text literals take the type of what they are compared with.
+//! * [`dates`]: arithmetic of dates.
 //! * [`aggregates`], [`decimal_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
 pub(crate) mod casts;
 pub(crate) mod checked;
+pub(crate) mod dates;
 pub(crate) mod decimal_sums;
 pub(crate) mod division;
 pub(crate) mod literals;
@@ -31,6 +33,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use aggregates::ExactAggregate;
 use casts::CastRewrite;
 use checked::CheckedRewrite;
+use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
 use literals::LiteralRewrite;
 
@@ -40,6 +43,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_udf(division.clone())?;
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
+    state.register_function_rewrite(Arc::new(DateRewrite))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
