@@ -7,6 +7,7 @@
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: arithmetic of dates.
+//! * [`whole`]: `trunc`, `ceil` and `floor`.
 //! * [`aggregates`], [`decimal_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
@@ -21,6 +22,7 @@ pub(crate) mod round_to_even;
 pub(crate) mod session;
 pub(crate) mod typed_text;
 pub(crate) mod types;
+pub(crate) mod whole;
 pub(crate) mod widened;
 
 use std::sync::Arc;
@@ -36,6 +38,7 @@ use checked::CheckedRewrite;
 use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
 use literals::LiteralRewrite;
+use whole::WholeRewrite;
 
 /// Adds this crate's functions and rules to a state.
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
@@ -44,6 +47,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;
+    state.register_function_rewrite(Arc::new(WholeRewrite))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));

@@ -2,6 +2,7 @@
 //!
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
+//! * [`operators`]: expressions that DataFusion knows in another form.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
@@ -9,4 +10,5 @@
 
 pub(crate) mod column_names;
 pub(crate) mod numbers;
+pub(crate) mod operators;
 pub(crate) mod system;
