@@ -31,6 +31,8 @@ pub struct SqlError {
 pub mod code {
     /// Not carried out: something that this release does not do.
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
+    /// More than one row where one is allowed.
+    pub const CARDINALITY_VIOLATION: &str = "21000";
     /// A number does not fit its type.
     pub const NUMERIC_VALUE_OUT_OF_RANGE: &str = "22003";
     /// A text is not a date or a time.
@@ -379,7 +381,7 @@ fn from_execution(message: &str) -> SqlError {
     } else if lower.contains("cast") || lower.contains("parse") {
         code::INVALID_TEXT_REPRESENTATION
     } else if lower.contains("more than one row") {
-        "21000"
+        code::CARDINALITY_VIOLATION
     } else {
         code::INVALID_PARAMETER_VALUE
     };

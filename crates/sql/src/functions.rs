@@ -8,6 +8,7 @@
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: arithmetic of dates.
 //! * [`whole`]: `trunc`, `ceil` and `floor`.
+//! * [`only_element`]: the value of a subquery.
 //! * [`aggregates`], [`decimal_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
@@ -17,6 +18,7 @@ pub(crate) mod dates;
 pub(crate) mod decimal_sums;
 pub(crate) mod division;
 pub(crate) mod literals;
+pub(crate) mod only_element;
 pub(crate) mod quotient;
 pub(crate) mod round_to_even;
 pub(crate) mod session;

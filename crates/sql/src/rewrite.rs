@@ -7,8 +7,10 @@
 //! The others work on the plan, before it is analyzed:
 //!
 //! * [`numbers`]: the types of integer literals.
+//! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
 
 pub(crate) mod column_names;
 pub(crate) mod numbers;
 pub(crate) mod operators;
+pub(crate) mod scalar_subqueries;
 pub(crate) mod system;
