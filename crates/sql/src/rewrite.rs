@@ -2,13 +2,14 @@
 //!
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
-//! * [`operators`]: expressions that DataFusion knows in another form.
+//! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
 //! * [`numbers`]: the types of integer literals.
 //! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
 
+pub(crate) mod arrays;
 pub(crate) mod column_names;
 pub(crate) mod numbers;
 pub(crate) mod operators;

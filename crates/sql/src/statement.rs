@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Toke
 use crate::command::{self, Command};
 use crate::error::{SqlError, code};
 use crate::rewrite::system::{is_about_catalogs, plainly};
-use crate::rewrite::{column_names, operators};
+use crate::rewrite::{arrays, column_names, operators};
 
 /// One parsed statement. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -131,6 +131,7 @@ fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, Sql
         .flatten();
     let mut statement = plain.unwrap_or(statement);
     column_names::add(&mut statement);
+    arrays::rewrite(&mut statement);
     operators::rewrite(&mut statement);
     Ok(StatementKind::Query(Box::new(statement)))
 }
