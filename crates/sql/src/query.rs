@@ -33,7 +33,7 @@ use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
-use crate::rewrite::{column_names, numbers, scalar_subqueries};
+use crate::rewrite::{column_names, empty_tables, numbers, scalar_subqueries};
 
 /// Batches between the query's task and the client.
 const BATCHES_AHEAD: usize = 2;
@@ -97,6 +97,7 @@ impl Query {
         let plan = planner
             .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?;
         let plan = numbers::typed(plan)?;
+        let plan = empty_tables::pruned(plan)?;
         Ok(scalar_subqueries::single(plan)?)
     }
 
