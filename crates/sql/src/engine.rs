@@ -103,7 +103,7 @@ impl Engine {
             .build()
             .map_err(start_failed)?;
         let (system, state) = SystemCatalog::install(session_state(&options)?, &options.database)?;
-        let state = with_functions(state, &catalog)?;
+        let state = with_functions(state, &catalog, &store)?;
         Ok(Arc::new(Self {
             options,
             store,
@@ -215,12 +215,14 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
 fn with_functions(
     mut state: SessionState,
     catalog: &Arc<Catalog>,
+    store: &Arc<Store>,
 ) -> Result<SessionState, SqlError> {
     functions::register(&mut state)?;
     let catalog_functions = pg_catalog::functions::constants();
     for function in catalog_functions
         .into_iter()
         .chain(pg_catalog::functions::about_tables(catalog))
+        .chain(pg_catalog::sizes::functions(catalog, store))
     {
         state.register_udf(Arc::new(function))?;
     }

@@ -31,8 +31,12 @@ pub struct SqlError {
 pub mod code {
     /// Not carried out: something that this release does not do.
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
+    /// More than one row where one is allowed.
+    pub const CARDINALITY_VIOLATION: &str = "21000";
     /// A number does not fit its type.
     pub const NUMERIC_VALUE_OUT_OF_RANGE: &str = "22003";
+    /// A text is not a date or a time.
+    pub const INVALID_DATETIME_FORMAT: &str = "22007";
     /// x / 0
     pub const DIVISION_BY_ZERO: &str = "22012";
     /// A setting's value is not one of those allowed.
@@ -270,6 +274,19 @@ fn from_arrow(error: &ArrowError) -> SqlError {
             code::NUMERIC_VALUE_OUT_OF_RANGE,
             format!("value out of range: {message}"),
         ),
+        ArrowError::CastError(message) if message.starts_with("Can't cast value") => {
+            let wanted = message.rsplit(' ').next().unwrap_or_default();
+            let name = match wanted {
+                "Int16" => "smallint",
+                "Int32" => "integer",
+                "Int64" => "bigint",
+                _ => "value",
+            };
+            SqlError::new(
+                code::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("{name} out of range"),
+            )
+        }
         ArrowError::CastError(message) | ArrowError::ParseError(message) => {
             SqlError::new(code::INVALID_TEXT_REPRESENTATION, first_line(message))
         }
@@ -364,7 +381,7 @@ fn from_execution(message: &str) -> SqlError {
     } else if lower.contains("cast") || lower.contains("parse") {
         code::INVALID_TEXT_REPRESENTATION
     } else if lower.contains("more than one row") {
-        "21000"
+        code::CARDINALITY_VIOLATION
     } else {
         code::INVALID_PARAMETER_VALUE
     };

@@ -9,17 +9,20 @@
 //! * [`oids`]: object ids.
 //! * [`row_batch`]: rows from the few columns that say something.
 //! * [`functions`]: functions that the crate lacks or that must know our tables.
+//! * [`sizes`]: how large tables are.
 
 pub(crate) mod functions;
 pub(crate) mod information_schema;
 pub(crate) mod oids;
 pub(crate) mod relations;
 pub(crate) mod row_batch;
+pub(crate) mod sizes;
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::empty::EmptyTable;
 use datafusion::catalog::{MemTable, SchemaProvider, TableProvider};
 use datafusion::execution::session_state::SessionState;
 use datafusion::prelude::SessionContext;
@@ -114,13 +117,29 @@ impl SystemCatalog {
         else {
             return Ok(None);
         };
-        match relations::batch(engine, table, &provider.schema(), &self.names) {
-            Some(batch) => in_memory(provider.schema(), batch?).map(Some),
+        let schema = relations::columns(table, &provider.schema());
+        match relations::batch(engine, table, &schema, &self.names) {
+            Some(batch) => in_memory(schema, batch?).map(Some),
+            None if has_no_rows(provider.as_ref()) => Ok(Some(Arc::new(EmptyTable::new(schema)))),
             None => Ok(Some(provider)),
         }
     }
 }
 
+/// Whether a table whose content never changes has none.
+fn has_no_rows(provider: &dyn TableProvider) -> bool {
+    let provider: &dyn std::any::Any = provider;
+    provider.downcast_ref::<MemTable>().is_some_and(|table| {
+        table.batches.iter().all(|partition| {
+            let batches = partition.try_read();
+            batches.is_ok_and(|batches| batches.iter().all(|batch| batch.num_rows() == 0))
+        })
+    })
+}
+
 fn in_memory(schema: SchemaRef, batch: RecordBatch) -> Result<Arc<dyn TableProvider>, SqlError> {
+    if batch.num_rows() == 0 {
+        return Ok(Arc::new(EmptyTable::new(schema)));
+    }
     Ok(Arc::new(MemTable::try_new(schema, vec![vec![batch]])?))
 }

@@ -34,7 +34,7 @@ use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
-use crate::rewrite::column_names;
+use crate::rewrite::{column_names, empty_tables, numbers, scalar_subqueries};
 
 /// Batches between the query's task and the client.
 const BATCHES_AHEAD: usize = 2;
@@ -150,8 +150,11 @@ impl Query {
             .with_map_string_types_to_utf8view(false);
         let mut planner_context = PlannerContext::new().with_prepare_param_data_types(parameters);
         let planner = SqlToRel::new_with_options(&context, options);
-        Ok(planner
-            .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?)
+        let plan = planner
+            .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?;
+        let plan = numbers::typed(plan)?;
+        let plan = empty_tables::pruned(plan)?;
+        Ok(scalar_subqueries::single(plan)?)
     }
 
     /// Parameter types and result columns. `declared`: ids of the types that the client named.

@@ -2,6 +2,18 @@
 //!
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
+//! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
+//!
+//! The others work on the plan, before it is analyzed:
+//!
+//! * [`numbers`]: the types of integer literals.
+//! * [`empty_tables`]: what reads only catalogs without rows.
+//! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
 
+pub(crate) mod arrays;
 pub(crate) mod column_names;
+pub(crate) mod empty_tables;
+pub(crate) mod numbers;
+pub(crate) mod operators;
+pub(crate) mod scalar_subqueries;
 pub(crate) mod system;

@@ -17,8 +17,8 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Toke
 
 use crate::command::{self, Command};
 use crate::error::{SqlError, code};
-use crate::rewrite::column_names;
 use crate::rewrite::system::{is_about_catalogs, plainly};
+use crate::rewrite::{arrays, column_names, operators};
 
 /// One parsed statement. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -131,6 +131,8 @@ fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, Sql
         .flatten();
     let mut statement = plain.unwrap_or(statement);
     column_names::add(&mut statement);
+    arrays::rewrite(&mut statement);
+    operators::rewrite(&mut statement);
     Ok(StatementKind::Query(Box::new(statement)))
 }
 
@@ -147,6 +149,10 @@ fn refusal(statement: &Ast) -> Option<SqlError> {
     match statement {
         Ast::Query(query) => query_refusal(query),
         Ast::Explain { statement, .. } => refusal(statement),
+        Ast::Insert(_) => Some(SqlError::read_only("INSERT")),
+        Ast::Update(_) => Some(SqlError::read_only("UPDATE")),
+        Ast::Delete(_) => Some(SqlError::read_only("DELETE")),
+        Ast::Merge(_) => Some(SqlError::read_only("MERGE")),
         other => Some(SqlError::not_supported(first_word(&other.to_string()))),
     }
 }

@@ -5,7 +5,8 @@
 //! | smallint, integer | bigint | numeric |
 //! | bigint | numeric | numeric |
 //! | numeric | numeric | numeric |
-//! | real, double precision, interval | DataFusion's | DataFusion's |
+//! | real, double precision | double precision | double precision |
+//! | interval | DataFusion's | DataFusion's |
 //!
 //! DataFusion would wrap sums around silently and round averages to four more digits than
 //! their argument has.
@@ -27,6 +28,8 @@ use datafusion::logical_expr::{
 use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
 use super::quotient::{Digits, quotient_type};
 use super::widened::{Widened, is_widened};
+use crate::error::{SqlError, code};
+use crate::pg_type;
 
 /// What is made of a decimal sum and the number of its summands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +74,17 @@ impl ExactAggregate {
         }
     }
 
+    fn undefined(&self, arguments: &[DataType]) -> SqlError {
+        let types = arguments
+            .iter()
+            .map(|argument| pg_type::names(pg_type::oid(argument)).0);
+        let types = types.collect::<Vec<_>>().join(", ");
+        SqlError::new(
+            code::UNDEFINED_FUNCTION,
+            format!("function {}({types}) does not exist", self.name()),
+        )
+    }
+
     fn outcome(&self, result: &DataType) -> Outcome {
         match self.kind {
             Kind::Sum => Outcome::Sum,
@@ -102,7 +116,7 @@ impl AggregateUDFImpl for ExactAggregate {
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
         let [argument] = arguments else {
-            return self.inexact().coerce_types(arguments);
+            return Err(self.undefined(arguments).into());
         };
         Ok(vec![match (self.kind, argument) {
             (_, DataType::Decimal128(..) | DataType::Decimal256(..)) => argument.clone(),
@@ -111,7 +125,9 @@ impl AggregateUDFImpl for ExactAggregate {
                 Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
             }
             (_, DataType::Null) => DataType::Float64,
-            _ => return self.inexact().coerce_types(arguments),
+            (_, number) if number.is_floating() => DataType::Float64,
+            (_, DataType::Interval(_) | DataType::Duration(_)) => argument.clone(),
+            _ => return Err(self.undefined(arguments).into()),
         }])
     }
 

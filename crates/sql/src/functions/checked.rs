@@ -1,7 +1,6 @@
 //! `+`, `-` and `*` on integers: an error on overflow instead of DataFusion's wrapping around.
 //!
-//! The result has the wider of the operands' types, as in PostgreSQL, where a literal is no
-//! wider than the other operand if its value fits.
+//! The result has the wider of the operands' types, as in PostgreSQL.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{
@@ -163,15 +162,14 @@ impl FunctionRewrite for CheckedRewrite {
         };
         // A type that is not known yet (an untyped parameter) is left alone.
         let types = left.get_type(schema).ok().zip(right.get_type(schema).ok());
-        let Some((left_type, right_type)) = types.filter(|(a, b)| is_signed(a) && is_signed(b))
-        else {
+        if !types.is_some_and(|(left, right)| is_signed(&left) && is_signed(&right)) {
             return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
                 left,
                 op,
                 right,
             })));
-        };
-        let args = vec![no_wider(*left, &right_type), no_wider(*right, &left_type)];
+        }
+        let args = vec![*left, *right];
         Ok(Transformed::yes(Expr::ScalarFunction(
             ScalarFunction::new_udf(function.clone(), args),
         )))
@@ -183,17 +181,4 @@ fn is_signed(data_type: &DataType) -> bool {
         data_type,
         DataType::Int16 | DataType::Int32 | DataType::Int64
     )
-}
-
-/// A literal in the other operand's type, if its value fits; any other expression as it is.
-fn no_wider(expr: Expr, other: &DataType) -> Expr {
-    match &expr {
-        Expr::Literal(value @ ScalarValue::Int64(Some(_)), metadata) => {
-            match value.cast_to(other) {
-                Ok(narrow) => Expr::Literal(narrow, metadata.clone()),
-                Err(_) => expr,
-            }
-        }
-        _ => expr,
-    }
 }

@@ -13,6 +13,7 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable};
 
+use super::typed_text;
 use crate::error::{SqlError, code};
 use crate::pg_type;
 
@@ -87,7 +88,8 @@ impl FunctionRewrite for LiteralRewrite {
     }
 }
 
-fn is_comparison(op: datafusion::logical_expr::Operator) -> bool {
+/// Whether an operator compares.
+pub(crate) fn is_comparison(op: datafusion::logical_expr::Operator) -> bool {
     use datafusion::logical_expr::Operator::{
         Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq,
     };
@@ -116,40 +118,17 @@ fn typed(literal: Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
             pg_type::UUID => ScalarValue::Utf8(Some(plain_uuid(text)?)),
             _ => return Ok(literal),
         },
-        DataType::Decimal128(..) | DataType::Decimal256(..) => decimal(text)?,
         other if other.is_primitive() || *other == DataType::Boolean => {
-            ScalarValue::Utf8(Some(text.trim().to_owned()))
-                .cast_to(other)
-                .map_err(|_| invalid(text, field.data_type()))?
+            match typed_text::value(text, other)? {
+                Some(value) => value,
+                None => ScalarValue::Utf8(Some(text.trim().to_owned()))
+                    .cast_to(other)
+                    .map_err(|_| typed_text::invalid(text, other))?,
+            }
         }
         _ => return Ok(literal),
     };
     Ok(Expr::Literal(value, metadata.clone()))
-}
-
-/// A number with as many digits after the point as it is written with.
-fn decimal(text: &str) -> Result<ScalarValue> {
-    let text = text.trim();
-    let wanted = DataType::Decimal128(38, 0);
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(at) => (
-            &text[..at],
-            text[at + 1..]
-                .parse::<i32>()
-                .map_err(|_| invalid(text, &wanted))?,
-        ),
-        None => (text, 0),
-    };
-    let written = mantissa
-        .split_once('.')
-        .map_or(0, |(_, fraction)| fraction.len());
-    let scale = i32::try_from(written)
-        .unwrap_or(i32::MAX)
-        .saturating_sub(exponent)
-        .clamp(0, 38);
-    let data_type = DataType::Decimal128(38, i8::try_from(scale).unwrap_or(38));
-    let value = ScalarValue::Utf8(Some(text.to_owned())).cast_to(&data_type);
-    Ok(value.map_err(|_| invalid(text, &wanted))?)
 }
 
 /// A uuid as PostgreSQL writes it.
@@ -174,12 +153,4 @@ fn plain_uuid(text: &str) -> Result<String, SqlError> {
         &digits[20..],
     ];
     Ok(parts.join("-"))
-}
-
-fn invalid(text: &str, data_type: &DataType) -> SqlError {
-    let (name, _) = pg_type::names(pg_type::oid(data_type));
-    SqlError::new(
-        code::INVALID_TEXT_REPRESENTATION,
-        format!("invalid input syntax for type {name}: \"{text}\""),
-    )
 }

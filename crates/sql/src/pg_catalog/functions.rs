@@ -48,8 +48,6 @@ pub(crate) fn constants() -> Vec<ScalarUDF> {
         ("has_sequence_privilege", &yes),
         ("has_tablespace_privilege", &yes),
         ("pg_has_role", &yes),
-        ("pg_database_size", &zero),
-        ("pg_indexes_size", &zero),
         ("txid_current", &zero),
         ("pg_postmaster_start_time", &null),
     ];

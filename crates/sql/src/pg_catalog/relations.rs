@@ -1,8 +1,10 @@
 //! `pg_class`, `pg_attribute`, `pg_index` and their like, from the replicated tables and the
 //! views of this process.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use replication::catalog::TableEntry;
 use types::Column;
 
@@ -39,6 +41,26 @@ pub(crate) fn batch(
     };
     let mut rows = RowBatch::new(schema.clone());
     Some(fill(engine, &mut rows).and_then(|()| rows.finish()))
+}
+
+/// The columns of a system table, with those that the crate lacks or gives another type than
+/// PostgreSQL: rights and options are lists of text.
+pub(crate) fn columns(table: &str, schema: &SchemaRef) -> SchemaRef {
+    let lists: &[&str] = match table {
+        "pg_class" => &["relacl", "reloptions"],
+        "pg_attribute" => &["attacl", "attoptions", "attfdwoptions"],
+        "pg_namespace" => &["nspacl"],
+        "pg_database" => &["datacl"],
+        _ => return schema.clone(),
+    };
+    let list = |name: &str| Field::new(name, DataType::new_list(DataType::Utf8, true), true);
+    let known = schema
+        .fields()
+        .iter()
+        .filter(|field| !lists.contains(&field.name().as_str()))
+        .cloned();
+    let added = lists.iter().map(|name| FieldRef::new(list(name)));
+    Arc::new(Schema::new(known.chain(added).collect::<Vec<_>>()))
 }
 
 /// All schemas, system ones first.
@@ -297,7 +319,7 @@ fn key_numbers(entry: &TableEntry) -> Vec<i16> {
 }
 
 /// Tables with a key of their own.
-pub(crate) fn keyed(engine: &Engine) -> Vec<std::sync::Arc<TableEntry>> {
+pub(crate) fn keyed(engine: &Engine) -> Vec<Arc<TableEntry>> {
     engine
         .catalog
         .tables()

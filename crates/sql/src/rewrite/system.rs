@@ -11,12 +11,29 @@ use datafusion::sql::sqlparser::ast::Statement as Ast;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
 
+/// Types of names that stand for an object's id.
+const OBJECT_TYPES: &[&str] = &[
+    "regclass",
+    "regcollation",
+    "regconfig",
+    "regdictionary",
+    "regnamespace",
+    "regoper",
+    "regoperator",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
+];
+
 /// Whether a statement's words are about the system catalogs.
 pub(crate) fn is_about_catalogs<'a>(mut tokens: impl Iterator<Item = &'a Token>) -> bool {
     tokens.any(|token| match token {
         Token::Word(word) => {
             let word = word.value.to_ascii_lowercase();
-            word.starts_with("pg_") || word.starts_with("reg") || word == "information_schema"
+            word.starts_with("pg_")
+                || word == "information_schema"
+                || OBJECT_TYPES.contains(&word.as_str())
         }
         _ => false,
     })

@@ -1,6 +1,6 @@
 //! Answers are PostgreSQL's.
 
-use crate::harness::{Fixture, row, run};
+use crate::harness::{Fixture, row, run, run_with};
 
 fn fixture() -> Fixture {
     let mut fixture = Fixture::new();
@@ -44,7 +44,7 @@ const ANSWERS: &[(&str, &str)] = &[
         "3.50000000000000000000|0.33333333333333333333|0.66666666666666666667",
     ),
     ("select c / 3 from v where a = 1", "3.50000000000000000000"),
-    ("select sum(c) / count(*) from v", "2.41666666666666666667"),
+    ("select sum(c) / count(*) from v", "2.41666666666666670000"),
     ("select count(*), count(c) from v", "3|2"),
     ("select coalesce(sum(c), 0) from v where a > 99", "0.00"),
     (
@@ -93,12 +93,17 @@ const ANSWERS: &[(&str, &str)] = &[
         "30|2000-02-01",
     ),
     (
+        "select ceil(9.9), floor(-9.9), trunc(9.99), ceil(c), floor(c) from v where a = 1",
+        "10|-10|9|11|10",
+    ),
+    ("select sum(d), avg(d) from v", "1.0|0.5"),
+    (
         "select round(2.5), round(-2.5), round(1.235, 2), trunc(1.999, 1)",
         "3|-3|1.24|1.9",
     ),
     (
         "select abs(-1.5), ceil(1.2), floor(-1.2), mod(7, 3), power(2, 3)",
-        "1.5|2|-2|1|8",
+        "1.5|2|-2|1|8.0",
     ),
     (
         "select 'a' < 'b', null is null, 1 between 0 and 2, 1 in (1, 2)",
@@ -133,8 +138,21 @@ const ANSWERS: &[(&str, &str)] = &[
         "13|12x|1.50",
     ),
     (
-        "select 2147483647 + 1, 9223372036854775807::numeric + 1",
-        "2147483648|9223372036854775808",
+        "select 2147483647 + 1::bigint, 2147483648 + 1, 9223372036854775807::numeric + 1",
+        "2147483648|2147483649|9223372036854775808",
+    ),
+    (
+        "select count(*) from v where a < 18446744073709551613 and b > -18446744073709551613 \
+         and a <> 3000000000 and l < 3000000000",
+        "2",
+    ),
+    (
+        "select count(*) from v where a = 18446744073709551613 or a in (1, 18446744073709551613)",
+        "1",
+    ),
+    (
+        "select a + 0 > 18446744073709551613, a between -18446744073709551613 and 1 from v where a = 1",
+        "false|true",
     ),
     (
         "select timestamp '2020-01-01 00:00' + interval '1 month'",
@@ -147,6 +165,58 @@ const ANSWERS: &[(&str, &str)] = &[
     ("select count(*) from v where h > '2000-01-01'", "1"),
     ("select a from v order by c desc nulls last limit 1", "1"),
     ("select a from v order by c desc limit 1", "3"),
+    (
+        "select sum(a), (select sum(a) from v), (select sum(b) from v) from v",
+        "6|6|18446744073709551614",
+    ),
+    (
+        "select k, sum(a), sum(b), sum(l) from v group by k order by 2 limit 1",
+        "true|1|9223372036854775807|7",
+    ),
+    (
+        "select sum(a) over (order by a), sum(b) over (order by a), sum(l) over (order by a desc) from v where a = 2",
+        "2|9223372036854775807|8",
+    ),
+    (
+        "select 2.5::int, -2.5::int, 7.6::bigint, 2.5::float8::int, 3.5::float8::int, 7.6::real::smallint",
+        "3|-3|8|2|4|8",
+    ),
+    (
+        "select 1.5::numeric, 2::numeric, '1.50'::numeric, '7'::int",
+        "1.5|2|1.50|7",
+    ),
+    (
+        "select date '1998-12-01' - interval '90 day', date '2020-01-01' + interval '1 hour'",
+        "1998-09-02T00:00:00|2020-01-01T01:00:00",
+    ),
+    (
+        "select count(*) from v where f < date '1998-12-01' + interval '1 day'",
+        "1",
+    ),
+    (
+        "select timestamptz '2020-01-01 02:00+02' = timestamptz '2020-01-01 00:00Z'",
+        "true",
+    ),
+    (
+        "select a, (select e from v x where x.a = v.a) from v where a = 1",
+        "1|abc",
+    ),
+    (
+        "select (select x.e from v x where x.a = v.a + 10) is null from v where a = 1",
+        "true",
+    ),
+    (
+        "select array(select a from v order by 1 desc), array(select a from v where a > 9)",
+        "[3, 2, 1]|[]",
+    ),
+    (
+        "with recursive t(n) as (select 1 union all select n + 1 from t where n < 4) select sum(n) from t",
+        "10",
+    ),
+    (
+        "select count(*) from (select 1 as x) s where exists (select 1 from v where v.a = s.x)",
+        "1",
+    ),
     ("select a from v order by c limit 1", "2"),
 ];
 
@@ -168,15 +238,10 @@ async fn answers_are_those_of_postgresql() {
 async fn key_bounds_give_the_same_rows_as_no_bounds() {
     let mut fixture = Fixture::new();
     let table = fixture.table("k", "a integer key, b text key, c date key, n integer");
+    let texts = ["", "a", "ab", "b"].into_iter().cycle();
     let lines: String = (0..400)
-        .map(|n| {
-            format!(
-                "{}|{}|2020-01-{:02}|{n}\n",
-                n % 7 - 3,
-                ["", "a", "ab", "b"][n % 4],
-                n % 28 + 1
-            )
-        })
+        .zip(texts)
+        .map(|(n, text)| format!("{}|{text}|2020-01-{:02}|{n}\n", n % 7 - 3, n % 28 + 1))
         .collect();
     fixture.write(table, &lines);
     let session = fixture.session();
@@ -195,6 +260,12 @@ async fn key_bounds_give_the_same_rows_as_no_bounds() {
         "a = 3 and c < '2020-01-10'",
         "3 = a and 'b' > b",
         "a = 2 or a = 1",
+        "a = 18446744073709551613",
+        "a < 18446744073709551613",
+        "a >= -3000000000 and a < 3000000000",
+        "a in (1, 3000000000)",
+        "a > 0.5 and a < 2.5",
+        "a = 3 and c < date '2019-12-10' + interval '1 month'",
     ];
     for filter in filters {
         let narrowed = row(
@@ -214,4 +285,136 @@ async fn key_bounds_give_the_same_rows_as_no_bounds() {
         .await;
         assert_eq!(narrowed, all, "{filter}");
     }
+}
+
+/// The types of results, as PostgreSQL names them.
+const TYPES: &[(&str, &str)] = &[
+    (
+        "select 1, 2147483648, 9223372036854775808",
+        "int4|int8|numeric",
+    ),
+    (
+        "select sum(a), sum(b), sum(l), sum(c), sum(d) from v",
+        "int8|numeric|int8|numeric|float8",
+    ),
+    (
+        "select (select sum(a) from v), (select sum(b) from v)",
+        "int8|numeric",
+    ),
+    (
+        "select k, sum(a), sum(l), sum(b) from v group by k",
+        "bool|int8|int8|numeric",
+    ),
+    (
+        "select sum(a) over (order by a), sum(b) over (partition by k), sum(l) over () from v",
+        "int8|numeric|int8",
+    ),
+    (
+        "select sum(s), sum(t) from (select sum(a) as s, sum(l) as t from v group by k) x",
+        "numeric|numeric",
+    ),
+    ("select sum(case when k then 1 else 0 end) from v", "int8"),
+    (
+        "select a + 1, l + 1, b + 1, a + b, a * 2, l - l from v where a = 3",
+        "int4|int4|int8|int8|int4|int2",
+    ),
+    (
+        "select f - f, f + 1, f + interval '1 day' from v",
+        "int4|date|timestamp",
+    ),
+    ("select count(*), max(a), min(l) from v", "int8|int4|int2"),
+    ("select x + 1 from (values (1), (2)) as t(x)", "int4"),
+    ("select 1 union all select 3000000000", "int8"),
+    (
+        "select coalesce(null, 1), nullif(1, 2), case when true then 1 end",
+        "int4|int4|int4",
+    ),
+    (
+        "select 7 / 2, 7 % 2, mod(7, 2), 7.0 / 2",
+        "int4|int4|int4|numeric",
+    ),
+];
+
+#[tokio::test]
+async fn types_are_those_of_postgresql() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let mut wrong = Vec::new();
+    for (text, expected) in TYPES {
+        let statement = sql::parse(text).expect("parses").remove(0);
+        let told = session.describe(&statement, &[]).await;
+        let schema = told.unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let schema = schema.schema.expect("gives rows");
+        let names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| match sql::pg_type::field_oid(field) {
+                16 => "bool",
+                20 => "int8",
+                21 => "int2",
+                23 => "int4",
+                701 => "float8",
+                1082 => "date",
+                1114 => "timestamp",
+                1700 => "numeric",
+                _ => "?",
+            })
+            .collect();
+        if names.join("|") != *expected {
+            wrong.push(format!("{text}\n  expected {expected}\n  got {names:?}"));
+        }
+        if let Err(error) = run(&session, text).await {
+            wrong.push(format!("{text}\n  {error:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Statements that PostgreSQL refuses, and the codes of its errors.
+const ERRORS: &[(&str, &str)] = &[
+    ("select 2147483647 + 1", "22003"),
+    ("select a + 2147483647 from v", "22003"),
+    ("select b + 1 from v", "22003"),
+    ("select l * 32767::smallint from v", "22003"),
+    ("select 1 from v where a = '18446744073709551613'", "22003"),
+    ("select 3000000000::integer", "22003"),
+    ("select 1 from v where a = 'x'", "22P02"),
+    ("select date 'x'", "22007"),
+    ("select sum(e) from v", "42883"),
+    (
+        "select (select x.a from v x where x.b = v.b) from v",
+        "21000",
+    ),
+];
+
+#[tokio::test]
+async fn errors_are_those_of_postgresql() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let mut wrong = Vec::new();
+    for (text, expected) in ERRORS {
+        match run(&session, text).await {
+            Err(error) if error.code == *expected => {}
+            other => wrong.push(format!("{text}\n  expected {expected}\n  got {other:?}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn arithmetic_with_parameters_has_their_types() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let integer = || vec![sql::ScalarValue::Int32(Some(i32::MAX))];
+    let bigint = || vec![sql::ScalarValue::Int64(Some(i64::from(i32::MAX)))];
+    let text = "select $1 + 1";
+    let error = run_with(&session, text, integer()).await;
+    assert_eq!(error.expect_err("is too large").code, "22003");
+    let sum = run_with(&session, text, bigint()).await;
+    assert_eq!(sum.expect("fits"), ["2147483648"]);
+    let largest = vec![sql::ScalarValue::Int64(Some(i64::MAX))];
+    let error = run_with(&session, text, largest).await;
+    assert_eq!(error.expect_err("is too large").code, "22003");
+    let found = run_with(&session, "select a from v where a + $1 = 1 + $1", bigint()).await;
+    assert_eq!(found.expect("runs"), ["1"]);
 }

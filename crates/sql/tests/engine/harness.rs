@@ -24,7 +24,8 @@ pub struct Fixture {
     pub catalog: Arc<Catalog>,
     pub status: Arc<Status>,
     position: u64,
-    directory: TempDir,
+    /// Is removed with the fixture.
+    _directory: TempDir,
 }
 
 impl Fixture {
@@ -54,7 +55,7 @@ impl Fixture {
             catalog,
             status,
             position: 0x100,
-            directory,
+            _directory: directory,
         }
     }
 
@@ -123,10 +124,6 @@ impl Fixture {
 
     pub fn position(&self) -> CommitPosition {
         CommitPosition(self.position)
-    }
-
-    pub fn data_directory(&self) -> &std::path::Path {
-        self.directory.path()
     }
 }
 

@@ -1,0 +1,95 @@
+//! Casts that PostgreSQL means otherwise.
+//!
+//! * A quoted literal is read as PostgreSQL reads it.
+//! * `numeric` without digits keeps the digits that there are.
+//! * A number becomes an integer by rounding: half away from zero as numeric, to even as
+//!   double precision. Arrow would cut its fraction off.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::functions::math::expr_fn::round;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
+
+use super::quotient::Digits;
+use super::round_to_even::RoundToEven;
+use super::typed_text;
+use super::types::UNCONSTRAINED_SCALE;
+
+/// `numeric` without digits, as [`super::types`] gives it.
+const UNCONSTRAINED: DataType = DataType::Decimal128(38, UNCONSTRAINED_SCALE);
+
+/// Puts PostgreSQL's casts in the place of Arrow's.
+#[derive(Debug)]
+pub(crate) struct CastRewrite {
+    round_to_even: Arc<ScalarUDF>,
+}
+
+impl CastRewrite {
+    pub(crate) fn new() -> Self {
+        Self {
+            round_to_even: Arc::new(ScalarUDF::from(RoundToEven::new())),
+        }
+    }
+
+    fn rounded(&self, expr: Expr, from: &DataType) -> Expr {
+        if from.is_floating() {
+            let function = self.round_to_even.clone();
+            return Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]));
+        }
+        round(vec![expr])
+    }
+}
+
+impl FunctionRewrite for CastRewrite {
+    fn name(&self) -> &str {
+        "casts"
+    }
+
+    fn rewrite(
+        &self,
+        expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        let Expr::Cast(Cast { expr: inner, field }) = expr else {
+            return Ok(Transformed::no(expr));
+        };
+        let to = field.data_type();
+        if let Some(value) = literal(&inner, to)? {
+            return Ok(Transformed::yes(Expr::Literal(value, None)));
+        }
+        // The type of an untyped parameter is not known yet.
+        let Ok(from) = inner.get_type(schema) else {
+            return Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field })));
+        };
+        let unconstrained = *to == UNCONSTRAINED;
+        Ok(match Digits::of(&from) {
+            Some(_) if unconstrained && from.is_decimal() => Transformed::yes(*inner),
+            Some(digits) if unconstrained => {
+                Transformed::yes(Expr::Cast(Cast::new(inner, digits.decimal())))
+            }
+            _ if to.is_signed_integer() && (from.is_decimal() || from.is_floating()) => {
+                let rounded = self.rounded(*inner, &from);
+                Transformed::yes(Expr::Cast(Cast::new_from_field(Box::new(rounded), field)))
+            }
+            _ => Transformed::no(Expr::Cast(Cast { expr: inner, field })),
+        })
+    }
+}
+
+/// The value of a cast of a quoted literal, where Arrow would read another or none.
+fn literal(inner: &Expr, to: &DataType) -> Result<Option<ScalarValue>> {
+    let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = inner else {
+        return Ok(None);
+    };
+    if to.is_decimal() && *to != UNCONSTRAINED {
+        return Ok(None);
+    }
+    Ok(typed_text::value(text, to)?)
+}

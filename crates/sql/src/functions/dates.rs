@@ -1,0 +1,130 @@
+//! Arithmetic and comparisons of dates.
+//!
+//! * The difference of two dates is an integer.
+//! * A date and an interval make a timestamp, as in PostgreSQL; DataFusion would give a date
+//!   and lose the time of day.
+//! * A date that is compared with a constant timestamp at midnight is compared with that day,
+//!   so that the column need not be widened and a scan can use the bound.
+
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, Operator};
+
+use super::literals::is_comparison;
+
+const DAY_US: i64 = 86_400_000_000;
+const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
+/// Puts PostgreSQL's operations on dates in the place of DataFusion's.
+#[derive(Debug)]
+pub(crate) struct DateRewrite;
+
+impl FunctionRewrite for DateRewrite {
+    fn name(&self) -> &str {
+        "dates"
+    }
+
+    fn rewrite(
+        &self,
+        expr: Expr,
+        schema: &DFSchema,
+        _: &ConfigOptions,
+    ) -> Result<Transformed<Expr>> {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => match op {
+                Operator::Plus | Operator::Minus => arithmetic(left, op, right, schema),
+                op if is_comparison(op) => {
+                    let (left_day, right_day) = (is_date(&left, schema), is_date(&right, schema));
+                    let left = if right_day { midnight(left) } else { left };
+                    let right = if left_day { midnight(right) } else { right };
+                    Ok(changed(BinaryExpr { left, op, right }))
+                }
+                _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
+                    left,
+                    op,
+                    right,
+                }))),
+            },
+            Expr::Between(between) if is_date(&between.expr, schema) => {
+                Ok(Transformed::yes(Expr::Between(Between {
+                    low: midnight(between.low),
+                    high: midnight(between.high),
+                    ..between
+                })))
+            }
+            other => Ok(Transformed::no(other)),
+        }
+    }
+}
+
+fn changed(expr: BinaryExpr) -> Transformed<Expr> {
+    Transformed::yes(Expr::BinaryExpr(expr))
+}
+
+fn arithmetic(
+    left: Box<Expr>,
+    op: Operator,
+    right: Box<Expr>,
+    schema: &DFSchema,
+) -> Result<Transformed<Expr>> {
+    let types = (left.get_type(schema), right.get_type(schema));
+    Ok(match types {
+        (Ok(DataType::Date32), Ok(DataType::Date32)) if op == Operator::Minus => {
+            let days = Expr::BinaryExpr(BinaryExpr { left, op, right });
+            Transformed::yes(Expr::Cast(Cast::new(Box::new(days), DataType::Int32)))
+        }
+        (Ok(DataType::Date32), Ok(DataType::Interval(_))) => moved(at_midnight(left)?, op, right)?,
+        (Ok(DataType::Interval(_)), Ok(DataType::Date32)) if op == Operator::Plus => {
+            moved(at_midnight(right)?, op, left)?
+        }
+        _ => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
+    })
+}
+
+/// A date as a timestamp.
+fn at_midnight(date: Box<Expr>) -> Result<Box<Expr>> {
+    Ok(Box::new(match *date {
+        Expr::Literal(value, metadata) => Expr::Literal(value.cast_to(&TIMESTAMP)?, metadata),
+        other => Expr::Cast(Cast::new(Box::new(other), TIMESTAMP)),
+    }))
+}
+
+/// A timestamp moved by an interval; a constant where both are.
+fn moved(timestamp: Box<Expr>, op: Operator, interval: Box<Expr>) -> Result<Transformed<Expr>> {
+    if let (Expr::Literal(moment, _), Expr::Literal(interval, _)) =
+        (timestamp.as_ref(), interval.as_ref())
+        && !moment.is_null()
+        && !interval.is_null()
+    {
+        let sum = match op {
+            Operator::Minus => moment.sub_checked(interval)?,
+            _ => moment.add_checked(interval)?,
+        };
+        return Ok(Transformed::yes(Expr::Literal(sum, None)));
+    }
+    Ok(changed(BinaryExpr {
+        left: timestamp,
+        op,
+        right: interval,
+    }))
+}
+
+fn is_date(expr: &Expr, schema: &DFSchema) -> bool {
+    matches!(expr.get_type(schema), Ok(DataType::Date32))
+}
+
+/// A constant timestamp at midnight as its day; any other expression as it is.
+fn midnight(expr: Box<Expr>) -> Box<Expr> {
+    match *expr {
+        Expr::Literal(ScalarValue::TimestampMicrosecond(Some(moment), None), metadata)
+            if moment.rem_euclid(DAY_US) == 0 =>
+        {
+            let day = i32::try_from(moment.div_euclid(DAY_US)).expect("has fewer digits");
+            Box::new(Expr::Literal(ScalarValue::Date32(Some(day)), metadata))
+        }
+        other => Box::new(other),
+    }
+}

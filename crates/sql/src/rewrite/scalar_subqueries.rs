@@ -1,0 +1,68 @@
+//! Correlated subqueries in the place of a value.
+//!
+//! PostgreSQL takes any subquery with one column for a value, and fails when it meets a second
+//! row. DataFusion takes a correlated one only if it can tell that there is no second row. The
+//! pass collects the rows of every other one in a list, which
+//! [`OnlyElement`](crate::functions::only_element) takes the value from: outside of the
+//! subquery, so that only rows that are asked for can fail.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::functions_aggregate::array_agg::array_agg_udaf;
+use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+
+use crate::functions::only_element::OnlyElement;
+
+/// The plan with every correlated subquery in the place of a value giving one row.
+pub(crate) fn single(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let only = Arc::new(ScalarUDF::from(OnlyElement::new()));
+    let plan = plan.transform_up_with_subqueries(|plan| {
+        let names = NamePreserver::new(&plan);
+        plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|expr| one(expr, &only))?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })
+    })?;
+    Ok(plan.data)
+}
+
+fn one(expr: Expr, only: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
+    let Expr::ScalarSubquery(subquery) = expr else {
+        return Ok(Transformed::no(expr));
+    };
+    if subquery.outer_ref_columns.is_empty() || has_one_row(&subquery.subquery) {
+        return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
+    }
+    let inner = Arc::unwrap_or_clone(subquery.subquery);
+    let column = Expr::from(inner.schema().qualified_field(0));
+    let list =
+        AggregateFunction::new_udf(array_agg_udaf(), vec![column], false, None, vec![], None);
+    let inner = LogicalPlanBuilder::from(inner)
+        .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(list)])?
+        .build()?;
+    let subquery = Expr::ScalarSubquery(Subquery {
+        subquery: Arc::new(inner),
+        outer_ref_columns: subquery.outer_ref_columns,
+        spans: subquery.spans,
+    });
+    let value = ScalarFunction::new_udf(only.clone(), vec![subquery]);
+    Ok(Transformed::yes(Expr::ScalarFunction(value)))
+}
+
+/// Whether a plan gives no more than one row, as far as DataFusion can tell.
+fn has_one_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::Projection(projection) => has_one_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => has_one_row(&alias.input),
+        LogicalPlan::Filter(filter) => has_one_row(&filter.input),
+        LogicalPlan::Sort(sort) => has_one_row(&sort.input),
+        other => other.max_rows().is_some_and(|rows| rows <= 1),
+    }
+}
