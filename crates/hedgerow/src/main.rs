@@ -3,14 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use hedgerow::allocator;
 use hedgerow::cli::Arguments;
 use hedgerow::command;
 
-// Batches of columns come and go on many threads; the system's allocator keeps what they leave
-// behind.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    allocator::keep_nothing();
     command::run(Arguments::parse())
 }

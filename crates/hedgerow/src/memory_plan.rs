@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn the_parts_stay_below_the_limit() {
-        for limit in [ByteSize::mib(64), ByteSize::mib(512), ByteSize(64 << 30)] {
+        for limit in [ByteSize::mib(128), ByteSize::mib(512), ByteSize(64 << 30)] {
             let MemoryPlan {
                 changes,
                 cache,

@@ -30,8 +30,9 @@ const PASSWORD_VARIABLE: &str = "PGPASSWORD";
 const DEFAULT_PORT: u16 = 5433;
 /// Enough for the demo and for tables up to some hundred times as large.
 const DEFAULT_MEMORY: ByteSize = ByteSize::mib(512);
-/// Below this the parts get too small to work.
-const LEAST_MEMORY: ByteSize = ByteSize::mib(64);
+/// The process takes 35 MiB before it has done anything, and up to 40 MiB of batches are in
+/// flight.
+const LEAST_MEMORY: ByteSize = ByteSize::mib(128);
 const DEFAULT_SPILL: ByteSize = ByteSize(16 << 30);
 const DEFAULT_CONNECTIONS: usize = 100;
 /// How much of the source's log is re-read after a crash, against how often C0 is written.
@@ -273,7 +274,7 @@ mod tests {
         };
         let source = "source = 'postgres://u@h/d'\n";
         assert!(refused("memroy = '1GiB'").contains("memroy"));
-        assert!(refused(&format!("{source}memory = '1MiB'")).contains("64 MiB is the least"));
+        assert!(refused(&format!("{source}memory = '1MiB'")).contains("128 MiB is the least"));
         assert!(refused(&format!("{source}threads = 0")).contains("threads"));
         assert!(refused(&format!("{source}slot = 'Bad-Name'")).contains("slot name"));
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::config::ConfigOptions;
+use datafusion::common::config::{ConfigNonZeroUsize, ConfigOptions};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::execution::TaskContext;
 use datafusion::execution::session_state::SessionState;
@@ -54,6 +54,8 @@ pub(crate) struct Limits {
     pub(crate) canceled: watch::Receiver<bool>,
 }
 
+/// Rows in a batch while joins use the disk.
+const SORTED_BATCH_ROWS: usize = 1024;
 /// What a sort keeps free for merging what it has put on disk.
 const SORT_RESERVE_BYTES: usize = 1 << 20;
 
@@ -77,6 +79,9 @@ impl Joins {
             // TPC-H 7 and 21 have two dozen on 150 MiB; with one part the planner does not sort.
             options.execution.target_partitions = 2;
             options.execution.sort_spill_reservation_bytes = SORT_RESERVE_BYTES;
+            // A sort that merges what it has put on disk holds a batch of each of its files.
+            options.execution.batch_size =
+                ConfigNonZeroUsize::try_new(SORTED_BATCH_ROWS).expect("is not zero");
         }
     }
 }

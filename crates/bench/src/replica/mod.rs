@@ -62,8 +62,8 @@ impl Plan {
         match scale {
             Scale::Quick => Self {
                 name: "quick",
-                memory_bytes: 64 << 20,
-                scale: 34,
+                memory_bytes: 128 << 20,
+                scale: 68,
                 updates: 100_000,
                 rounds: 1,
                 subscriber_window: Duration::from_secs(5),

@@ -70,7 +70,7 @@ fn on_a_full_disk_reads_go_on_and_work_resumes_when_there_is_space() -> Result<(
          insert into kept select i, 'row' from generate_series(1, 1000) i;",
     )?;
     let options = HedgerowOptions::new(postgres.url(DATABASE), &mount.join("data"))?;
-    let mut hedgerow = Hedgerow::start_ready(options.with(&["--memory", "64MiB"]))?;
+    let mut hedgerow = Hedgerow::start_ready(options.with(&["--memory", "128MiB"]))?;
 
     // Random text does not compress to less than half: several times the disk.
     let mut source = postgres.connect(DATABASE)?;
@@ -113,7 +113,7 @@ fn a_crash_on_a_full_disk_loses_nothing() -> Result<()> {
     };
     let postgres = source("create table large (id int primary key, t text);")?;
     let options = HedgerowOptions::new(postgres.url(DATABASE), &mount.join("data"))?;
-    let mut hedgerow = Hedgerow::start_ready(options.with(&["--memory", "64MiB"]))?;
+    let mut hedgerow = Hedgerow::start_ready(options.with(&["--memory", "128MiB"]))?;
     let mut source = postgres.connect(DATABASE)?;
     source.batch_execute(
         "insert into large select i, md5(random()::text) || md5(random()::text) || md5(random()::text)
