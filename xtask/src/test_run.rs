@@ -21,9 +21,6 @@ pub const LIGHT: [&str; 8] = [
     "xtask",
 ];
 
-/// The crates that CI lints and tests.
-pub const ENGINES: [&str; 7] = ["types", "env", "page", "lsm", "sim", "replication", "xtask"];
-
 /// Tested in the release profile.
 pub const HEAVY: [&str; 3] = ["sql", "hedgerow", "bench"];
 
@@ -34,16 +31,6 @@ struct Total {
     failed: u64,
     ignored: u64,
     skipped: Vec<String>,
-}
-
-/// Runs the tests of the engines and prints the total.
-pub fn run_engines() -> Result<()> {
-    let mut total = Total::default();
-    let passed = test(&[], &ENGINES, &mut total)?;
-    total.print();
-    ensure!(passed && total.failed == 0, "tests failed");
-    ensure!(total.passed > 0, "no test ran");
-    Ok(())
 }
 
 /// Installs what is missing, runs everything, prints the total. Fails after the last test when
