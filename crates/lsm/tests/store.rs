@@ -119,7 +119,7 @@ fn scans_and_snapshots_go_from_thread_to_thread() {
 fn only_published_rows_are_seen() {
     let (_directory, store) = new_store();
     store.ingest(A, puts(0..10, 5)).expect("ingest works");
-    assert_eq!(scan(&store, A).expect("sound"), []);
+    assert_eq!(scan(&store, A).expect("sound"), Vec::<i64>::new());
     store.publish(CommitPosition(5), b"five".to_vec());
     assert_eq!(scan(&store, A).expect("sound"), (0..10).collect::<Vec<_>>());
     assert_eq!(

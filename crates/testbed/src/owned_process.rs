@@ -1,6 +1,8 @@
-//! A child process that never outlives its owner, whichever way the owner ends.
+//! A child process that ends when its handle is dropped, also by a panic.
 //!
 //! It is signalled by its own process id only.
+//!
+//! Does not: end with a program that is killed; that leaves its children behind.
 
 use std::process::{Child, Command, ExitStatus};
 use std::thread;

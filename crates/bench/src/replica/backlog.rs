@@ -35,11 +35,14 @@ pub fn install(publisher: &PostgresServer) -> Result<()> {
         DATABASE,
         "create procedure make_backlog(transactions bigint, updates bigint, rows bigint)
          language plpgsql as $$
+         declare
+           -- In the condition itself it would be drawn anew for every row of the table.
+           chosen int;
          begin
            for t in 1..transactions loop
              for u in 1..updates loop
-               update pgbench_accounts set abalance = floor(random() * 1e6)
-                 where aid = 1 + floor(random() * rows)::int;
+               chosen := 1 + floor(random() * rows)::int;
+               update pgbench_accounts set abalance = floor(random() * 1e6) where aid = chosen;
              end loop;
              commit;
            end loop;

@@ -38,8 +38,16 @@ impl FunctionRewrite for DateRewrite {
                 Operator::Plus | Operator::Minus => arithmetic(left, op, right, schema),
                 op if is_comparison(op) => {
                     let (left_day, right_day) = (is_date(&left, schema), is_date(&right, schema));
-                    let left = if right_day { midnight(left) } else { left };
-                    let right = if left_day { midnight(right) } else { right };
+                    let left = if right_day {
+                        midnight(*left).into()
+                    } else {
+                        left
+                    };
+                    let right = if left_day {
+                        midnight(*right).into()
+                    } else {
+                        right
+                    };
                     Ok(changed(BinaryExpr { left, op, right }))
                 }
                 _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
@@ -50,8 +58,8 @@ impl FunctionRewrite for DateRewrite {
             },
             Expr::Between(between) if is_date(&between.expr, schema) => {
                 Ok(Transformed::yes(Expr::Between(Between {
-                    low: midnight(between.low),
-                    high: midnight(between.high),
+                    low: midnight(*between.low).into(),
+                    high: midnight(*between.high).into(),
                     ..between
                 })))
             }
@@ -76,26 +84,27 @@ fn arithmetic(
             let days = Expr::BinaryExpr(BinaryExpr { left, op, right });
             Transformed::yes(Expr::Cast(Cast::new(Box::new(days), DataType::Int32)))
         }
-        (Ok(DataType::Date32), Ok(DataType::Interval(_))) => moved(at_midnight(left)?, op, right)?,
+        (Ok(DataType::Date32), Ok(DataType::Interval(_))) => {
+            moved(at_midnight(*left)?, op, *right)?
+        }
         (Ok(DataType::Interval(_)), Ok(DataType::Date32)) if op == Operator::Plus => {
-            moved(at_midnight(right)?, op, left)?
+            moved(at_midnight(*right)?, op, *left)?
         }
         _ => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
     })
 }
 
 /// A date as a timestamp.
-fn at_midnight(date: Box<Expr>) -> Result<Box<Expr>> {
-    Ok(Box::new(match *date {
+fn at_midnight(date: Expr) -> Result<Expr> {
+    Ok(match date {
         Expr::Literal(value, metadata) => Expr::Literal(value.cast_to(&TIMESTAMP)?, metadata),
         other => Expr::Cast(Cast::new(Box::new(other), TIMESTAMP)),
-    }))
+    })
 }
 
 /// A timestamp moved by an interval; a constant where both are.
-fn moved(timestamp: Box<Expr>, op: Operator, interval: Box<Expr>) -> Result<Transformed<Expr>> {
-    if let (Expr::Literal(moment, _), Expr::Literal(interval, _)) =
-        (timestamp.as_ref(), interval.as_ref())
+fn moved(timestamp: Expr, op: Operator, interval: Expr) -> Result<Transformed<Expr>> {
+    if let (Expr::Literal(moment, _), Expr::Literal(interval, _)) = (&timestamp, &interval)
         && !moment.is_null()
         && !interval.is_null()
     {
@@ -106,9 +115,9 @@ fn moved(timestamp: Box<Expr>, op: Operator, interval: Box<Expr>) -> Result<Tran
         return Ok(Transformed::yes(Expr::Literal(sum, None)));
     }
     Ok(changed(BinaryExpr {
-        left: timestamp,
+        left: timestamp.into(),
         op,
-        right: interval,
+        right: interval.into(),
     }))
 }
 
@@ -117,14 +126,14 @@ fn is_date(expr: &Expr, schema: &DFSchema) -> bool {
 }
 
 /// A constant timestamp at midnight as its day; any other expression as it is.
-fn midnight(expr: Box<Expr>) -> Box<Expr> {
-    match *expr {
+fn midnight(expr: Expr) -> Expr {
+    match expr {
         Expr::Literal(ScalarValue::TimestampMicrosecond(Some(moment), None), metadata)
             if moment.rem_euclid(DAY_US) == 0 =>
         {
             let day = i32::try_from(moment.div_euclid(DAY_US)).expect("has fewer digits");
-            Box::new(Expr::Literal(ScalarValue::Date32(Some(day)), metadata))
+            Expr::Literal(ScalarValue::Date32(Some(day)), metadata)
         }
-        other => Box::new(other),
+        other => other,
     }
 }
