@@ -1,10 +1,10 @@
 //! Arrow batches as PostgreSQL's data rows.
 //!
-//! 1. [`wire_type`] decides what a client is told about a column: the source's type where the
+//! 1. [`wire_type()`] decides what a client is told about a column: the source's type where the
 //!    Arrow column still has that type's storage, otherwise PostgreSQL's nearest.
 //! 2. [`RowEncoder::bind`] brings every column of a batch into one of a few canonical Arrow
 //!    types ([`cells`]).
-//! 3. [`Rows::append`] writes one row's cells, as text ([`number`], [`datetime`], [`array`]) or
+//! 3. [`Rows::append`] writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`]) or
 //!    in binary ([`binary`]).
 //!
 //! Invariants: the bytes are exactly those that PostgreSQL sends for the same value and type;
