@@ -1,6 +1,6 @@
 //! PostgreSQL's functions and types where DataFusion's differ or are missing.
 //!
-//! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow_position()`).
+//! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow.position()`).
 //! * [`types`]: type names in casts.
 //! * [`quotient`], [`division`]: division of decimals.
 //! * [`checked`]: integer arithmetic that notices overflow.
