@@ -5,7 +5,7 @@
 //! 2. ingest rows, truncate, stop tables, in the order of the log;
 //! 3. where the batch ends transactions, publish the last commit position together with the
 //!    checkpoint, and tell readers;
-//! 4. ask for a flush when the last one is old enough.
+//! 4. ask for a flush when the last one is old enough, sooner when nothing more comes in.
 //!
 //! Invariant: rows are ingested before the position that makes them visible is published, and a
 //! checkpoint never names a position to continue from that is ahead of the published rows.
@@ -33,7 +33,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub struct ApplyOptions {
     /// At least this often while rows arrive.
     pub flush_interval: Duration,
-    /// At least this often while only the position moves.
+    /// At least this often while only the position moves, and at most this often while rows
+    /// come in with pauses.
     pub idle_flush_interval: Duration,
 }
 
@@ -56,6 +57,8 @@ pub struct Apply {
     checkpoint: Checkpoint,
     /// When the oldest published change that no flush was requested for was published.
     unflushed: Option<Unflushed>,
+    /// When the last flush was requested.
+    last_request: Duration,
 }
 
 /// Published changes that no flush was requested for.
@@ -75,18 +78,22 @@ impl Apply {
             options,
             checkpoint,
             unflushed: None,
+            last_request: Duration::ZERO,
         }
     }
 
     /// Applies batches until the channel closes or `stop` is set.
     pub fn run(&mut self, batches: &Receiver<ChangeBatch>, stop: &Stop) -> Result<(), StoreError> {
         while !stop.is_set() {
-            match batches.recv_timeout(PATIENCE) {
-                Ok(batch) => self.apply(batch, stop)?,
-                Err(RecvTimeoutError::Timeout) => {}
+            let quiet = match batches.recv_timeout(PATIENCE) {
+                Ok(batch) => {
+                    self.apply(batch, stop)?;
+                    false
+                }
+                Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => break,
-            }
-            self.request_flush_when_due();
+            };
+            self.request_flush_when_due(quiet);
             self.status.set_durable(self.store.durable().position);
         }
         Ok(())
@@ -166,18 +173,24 @@ impl Apply {
         unflushed.rows |= !idle;
     }
 
-    fn request_flush_when_due(&mut self) {
+    /// Asks for a flush when the oldest unflushed change is old enough, or when the source has
+    /// become `quiet`: then it may forget its log the sooner.
+    fn request_flush_when_due(&mut self, quiet: bool) {
         let Some(unflushed) = &self.unflushed else {
             return;
         };
-        let interval = if unflushed.rows {
-            self.options.flush_interval
+        let now = self.clock.monotonic();
+        let is_old = |since: Duration, interval| now.saturating_sub(since) >= interval;
+        let due = if unflushed.rows {
+            is_old(unflushed.since, self.options.flush_interval)
+                || quiet && is_old(self.last_request, self.options.idle_flush_interval)
         } else {
-            self.options.idle_flush_interval
+            is_old(unflushed.since, self.options.idle_flush_interval)
         };
-        if self.clock.monotonic().saturating_sub(unflushed.since) >= interval {
+        if due {
             self.store.request_flush();
             self.unflushed = None;
+            self.last_request = now;
         }
     }
 

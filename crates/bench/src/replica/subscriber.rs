@@ -24,6 +24,8 @@ const SUBSCRIPTION: &str = "subscriber";
 pub const SETTINGS_IN_WORDS: &str = "shared_buffers = memory limit / 4, synchronous_commit = off, \
      max_wal_size = 4 GB, checkpoint_timeout = 15 min, streaming = on";
 
+/// How often to look how far it is. Each look has it flush its log.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long the initial copy may take.
 const COPY_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -96,14 +98,16 @@ impl Subscriber {
         self.server.start_again()?;
         let mut at_publisher = publisher.connect(DATABASE)?;
         let mut client = self.server.connect(DATABASE)?;
-        let before = confirmed(&mut at_publisher)?;
+        let before = backlog
+            .start
+            .min(durable(&mut client)?.unwrap_or(backlog.start));
         client.batch_execute(&format!("alter subscription {SUBSCRIPTION} enable"))?;
         wait_until_active(&mut at_publisher, SUBSCRIPTION)?;
         let started = Instant::now();
         let mut reached = before;
         while reached < backlog.end && started.elapsed() < window {
-            thread::sleep(Duration::from_millis(50));
-            reached = confirmed(&mut at_publisher)?;
+            thread::sleep(LOOK_INTERVAL);
+            reached = durable(&mut client)?.unwrap_or(before);
         }
         let elapsed = started.elapsed();
         client.batch_execute(&format!("alter subscription {SUBSCRIPTION} disable"))?;
@@ -124,11 +128,14 @@ impl Subscriber {
     }
 }
 
-/// How far the subscriber has told the publisher that it is durable.
-fn confirmed(publisher: &mut Client) -> Result<u64> {
-    let row = publisher.query_one(
-        "select (confirmed_flush_lsn - '0/0')::int8 from pg_replication_slots where slot_name = $1",
-        &[&SUBSCRIPTION],
+/// Up to where the subscriber has applied and flushed, by its own account: it tells the publisher
+/// only when it has nothing left to read. `None` before its first transaction.
+fn durable(subscriber: &mut Client) -> Result<Option<u64>> {
+    let row = subscriber.query_one(
+        "select (pg_replication_origin_progress('pg_' || oid, true) - '0/0')::int8
+         from pg_subscription",
+        &[],
     )?;
-    u64::try_from(row.get::<_, i64>(0)).context("a negative place in the log")
+    let place = row.get::<_, Option<i64>>(0).map(u64::try_from);
+    place.transpose().context("a negative place in the log")
 }
