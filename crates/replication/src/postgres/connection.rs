@@ -403,7 +403,7 @@ impl Connection {
     }
 
     fn wait_for_bytes(&mut self) -> Result<(), ConnectionError> {
-        while !self.fill(TURN)? {
+        while self.fill(TURN)? == 0 {
             if self.stop.is_set() {
                 return Err(ConnectionError::Stopped);
             }
@@ -411,8 +411,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives what there is, waiting for at most about `timeout`; false if there was nothing.
-    pub fn fill(&mut self, timeout: Duration) -> Result<bool, ConnectionError> {
+    /// Receives what there is, waiting for at most about `timeout`; how many bytes.
+    pub fn fill(&mut self, timeout: Duration) -> Result<usize, ConnectionError> {
         self.make_room();
         if self.read_timeout != timeout {
             self.socket.set_read_timeout(Some(timeout))?;
@@ -424,12 +424,12 @@ impl Connection {
             )),
             Ok(count) => {
                 self.pending.end += count;
-                Ok(true)
+                Ok(count)
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock
                 | io::ErrorKind::TimedOut
-                | io::ErrorKind::Interrupted => Ok(false),
+                | io::ErrorKind::Interrupted => Ok(0),
                 _ => Err(error.into()),
             },
         }

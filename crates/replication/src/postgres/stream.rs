@@ -32,6 +32,9 @@ use crate::checkpoint::CheckpointError;
 use crate::source::{Feed, SourceError};
 use crate::status::SourceState;
 
+/// Fewer bytes than this are worth waiting for more, for this long.
+const SHORT_READ_BYTES: usize = 16 << 10;
+const NAP: Duration = Duration::from_millis(1);
 /// A batch is handed on at most this often, unless it is large.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(5);
 /// The server hears from us at least this often.
@@ -185,13 +188,25 @@ impl<'a> Stream<'a> {
             self.take_in(&mut connection)?;
             self.send_when_due()?;
             self.report_when_due(&mut connection)?;
-            if connection.fill(self.patience())? {
-                self.last_heard_at = self.feed.clock.monotonic();
-            } else if self.feed.clock.monotonic() - self.last_heard_at > SILENCE_MAX {
+            let bytes = connection.fill(self.patience())?;
+            let now = self.feed.clock.monotonic();
+            if bytes > 0 {
+                self.last_heard_at = now;
+                self.nap_after(bytes);
+            } else if now - self.last_heard_at > SILENCE_MAX {
                 return Err(StreamError::Silent);
             }
         }
         Ok(())
+    }
+
+    /// The server sends each change by itself and wakes whoever waits for it. After a short read
+    /// nobody waits for a moment, so that a backlog comes in larger pieces.
+    fn nap_after(&self, bytes: usize) {
+        if bytes < SHORT_READ_BYTES {
+            // Whether to stop is looked at in any case.
+            _ = self.feed.stop.wait(NAP);
+        }
     }
 
     fn connect(&mut self) -> Result<Connection, StreamError> {
