@@ -248,8 +248,8 @@ async fn memory_is_bounded() {
     assert_eq!(error.code, "53200", "{error:?}");
 }
 
-#[tokio::test]
-async fn larger_than_memory_spills_to_disk() {
+/// An engine with little memory and a folder to spill to.
+fn spilling() -> (Fixture, tempfile::TempDir) {
     let spill = tempfile::tempdir().expect("a temporary directory");
     let options = EngineOptions {
         threads: 2,
@@ -257,7 +257,12 @@ async fn larger_than_memory_spills_to_disk() {
         spill_directory: Some(spill.path().join("tmp")),
         ..EngineOptions::default()
     };
-    let fixture = Fixture::with_options(options);
+    (Fixture::with_options(options), spill)
+}
+
+#[tokio::test]
+async fn larger_than_memory_spills_to_disk() {
+    let (fixture, _spill) = spilling();
     let session = fixture.session();
     let query = "select max(i) from (select i, repeat('x', 100) || i as t from generate_series(1, 400000) a(i) \
                  order by t, i offset 1) s";
@@ -266,14 +271,7 @@ async fn larger_than_memory_spills_to_disk() {
 
 #[tokio::test]
 async fn a_join_larger_than_memory_uses_the_disk() {
-    let spill = tempfile::tempdir().expect("a temporary directory");
-    let options = EngineOptions {
-        threads: 2,
-        memory_bytes: 24 << 20,
-        spill_directory: Some(spill.path().join("tmp")),
-        ..EngineOptions::default()
-    };
-    let fixture = Fixture::with_options(options);
+    let (fixture, _spill) = spilling();
     let session = fixture.session();
     let side = "select i, repeat('x', 100) || i as t from generate_series(1, 400000) s(i)";
     let query = format!(
