@@ -18,6 +18,7 @@ use arrow_buffer::NullBuffer;
 use types::ColumnType;
 
 use crate::cell::{Cell, plain_bytes};
+use crate::floats::{Float, FloatEncoder};
 use crate::header::Encoding;
 use crate::nulls;
 use crate::text::{TextEncoder, TextRows};
@@ -75,6 +76,7 @@ pub(crate) struct ColumnEncoder {
     decimals: Vec<i128>,
     offsets: Vec<i32>,
     bytes: Vec<u8>,
+    floats: FloatEncoder,
     text: TextEncoder,
 }
 
@@ -86,6 +88,7 @@ impl ColumnEncoder {
             decimals: Vec::new(),
             offsets: Vec::new(),
             bytes: Vec::new(),
+            floats: FloatEncoder::default(),
             text: TextEncoder::default(),
         }
     }
@@ -105,6 +108,8 @@ impl ColumnEncoder {
         let codec = match self.column_type {
             ColumnType::Text | ColumnType::Bytes => self.encode_text(rows, nulls, sink),
             ColumnType::Decimal { .. } => self.encode_decimals(rows, nulls, sink),
+            ColumnType::Float32 => self.encode_floats::<Float32Type>(rows, nulls, sink),
+            ColumnType::Float64 => self.encode_floats::<Float64Type>(rows, nulls, sink),
             _ => self.encode_words(rows, nulls, sink),
         };
         Encoding { codec, null_form }
@@ -150,6 +155,20 @@ impl ColumnEncoder {
         words::encode(&self.words, i128::PLAIN_BYTES, sink) as u8
     }
 
+    fn encode_floats<P: ArrowPrimitiveType>(
+        &mut self,
+        rows: Rows<'_>,
+        nulls: Option<&NullBuffer>,
+        sink: &mut Sink<'_>,
+    ) -> u8
+    where
+        P::Native: Float,
+    {
+        self.words.clear();
+        self.collect::<P>(rows, nulls);
+        self.floats.encode::<P::Native>(&self.words, sink)
+    }
+
     fn encode_words(
         &mut self,
         rows: Rows<'_>,
@@ -163,14 +182,16 @@ impl ColumnEncoder {
             ColumnType::Int32 => self.collect::<Int32Type>(rows, nulls),
             ColumnType::Int64 => self.collect::<Int64Type>(rows, nulls),
             ColumnType::UInt64 => self.collect::<UInt64Type>(rows, nulls),
-            ColumnType::Float32 => self.collect::<Float32Type>(rows, nulls),
-            ColumnType::Float64 => self.collect::<Float64Type>(rows, nulls),
             ColumnType::Date => self.collect::<Date32Type>(rows, nulls),
             ColumnType::Time => self.collect::<Time64MicrosecondType>(rows, nulls),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
                 self.collect::<TimestampMicrosecondType>(rows, nulls);
             }
-            ColumnType::Decimal { .. } | ColumnType::Text | ColumnType::Bytes => {
+            ColumnType::Float32
+            | ColumnType::Float64
+            | ColumnType::Decimal { .. }
+            | ColumnType::Text
+            | ColumnType::Bytes => {
                 unreachable!("these types have encodings of their own")
             }
         }

@@ -136,6 +136,25 @@ impl<'a> Exceptions<'a> {
             .partition_point(|s| usize::from(u16::from_le_bytes(*s)) < slot)
     }
 
+    /// Calls `each(index, distance)` for every exception that is at `slots[index]`. Slots ascend,
+    /// as exceptions do: each exception looks for its slot behind the last one.
+    pub(crate) fn patch(&self, slots: &[u32], mut each: impl FnMut(usize, u64)) {
+        let mut from = 0;
+        for (slot, distance) in self.iter() {
+            from += slots[from..].partition_point(|&wanted| (wanted as usize) < slot);
+            while slots
+                .get(from)
+                .is_some_and(|&wanted| wanted as usize == slot)
+            {
+                each(from, distance);
+                from += 1;
+            }
+            if from == slots.len() {
+                break;
+            }
+        }
+    }
+
     /// Slots and distances, ascending by slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         (0..self.len()).map(|index| (self.slot(index), self.distance(index)))

@@ -25,6 +25,7 @@ mod cursor;
 mod encoder;
 mod error;
 mod exceptions;
+mod floats;
 mod header;
 mod limits;
 mod nulls;

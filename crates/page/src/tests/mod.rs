@@ -7,6 +7,7 @@ mod round_trip;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
     Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
@@ -175,6 +176,25 @@ impl Recipe {
         }
     }
 
+    /// Decimal fractions, fractions of both signs without an end, or anything.
+    fn double(&self, number: u64) -> f64 {
+        match self.seed % 3 {
+            0 => f64::from_bits(number),
+            1 if number < 1 << 40 => number as f64 / 100.0 - 3.0,
+            1 => f64::from_bits(number),
+            _ => (number as f64).sin(),
+        }
+    }
+
+    fn single(&self, number: u64) -> f32 {
+        match self.seed % 3 {
+            0 if number < 1 << 40 => number as f32 / 8.0,
+            0 => f32::from_bits(number as u32),
+            1 => (number as f32).sin(),
+            _ => number as f32 / 7.0,
+        }
+    }
+
     fn array(&self, rows: usize) -> ArrayRef {
         match self.column_type {
             ColumnType::Bool => {
@@ -187,8 +207,8 @@ impl Recipe {
             ColumnType::Int32 => self.primitive::<Int32Type>(rows, |n| n as i32),
             ColumnType::Int64 => self.primitive::<Int64Type>(rows, |n| n as i64),
             ColumnType::UInt64 => self.primitive::<UInt64Type>(rows, |n| n),
-            ColumnType::Float32 => self.primitive::<Float32Type>(rows, |n| n as f32 / 7.0),
-            ColumnType::Float64 => self.primitive::<Float64Type>(rows, f64::from_bits),
+            ColumnType::Float32 => self.primitive::<Float32Type>(rows, |n| self.single(n)),
+            ColumnType::Float64 => self.primitive::<Float64Type>(rows, |n| self.double(n)),
             ColumnType::Decimal { .. } => {
                 self.primitive::<Decimal128Type>(rows, |n| self.decimal(n))
             }
@@ -220,12 +240,21 @@ fn assert_same(actual: &dyn Array, expected: &dyn Array) {
     assert_eq!(actual.data_type(), expected.data_type());
     match actual.data_type() {
         arrow_schema::DataType::Float64 => {
-            use arrow_array::cast::AsArray;
             let bits = |array: &dyn Array| -> Vec<Option<u64>> {
                 array
                     .as_primitive::<Float64Type>()
                     .iter()
                     .map(|v| v.map(f64::to_bits))
+                    .collect()
+            };
+            assert_eq!(bits(actual), bits(expected));
+        }
+        arrow_schema::DataType::Float32 => {
+            let bits = |array: &dyn Array| -> Vec<Option<u32>> {
+                array
+                    .as_primitive::<Float32Type>()
+                    .iter()
+                    .map(|v| v.map(f32::to_bits))
                     .collect()
             };
             assert_eq!(bits(actual), bits(expected));

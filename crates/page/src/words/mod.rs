@@ -84,23 +84,38 @@ const DICTIONARY_PERCENT_MAX: usize = 90;
 pub(crate) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> WordCodec {
     let profile = Profile::of(words);
     let choice = profile.cheapest(plain_bytes);
-    if choice.bytes > words.len() {
-        let bytes_max = choice.bytes * DICTIONARY_PERCENT_MAX / 100;
-        if let Some(dictionary) = dictionary::Draft::of(words, bytes_max) {
-            dictionary.encode(sink);
-            return WordCodec::Dictionary;
-        }
+    if let Some(dictionary) = encode_dictionary(words, choice.bytes, sink) {
+        return dictionary;
     }
     encode_as(choice.codec, words, &profile, plain_bytes, sink);
     choice.codec
 }
 
+/// Encodes the words with a dictionary if that is worth it against `bytes`, what the next best
+/// codec takes.
+pub(crate) fn encode_dictionary(
+    words: &[u64],
+    bytes: usize,
+    sink: &mut Sink<'_>,
+) -> Option<WordCodec> {
+    if bytes <= words.len() {
+        return None;
+    }
+    let dictionary = dictionary::Draft::of(words, bytes * DICTIONARY_PERCENT_MAX / 100)?;
+    dictionary.encode(sink);
+    Some(WordCodec::Dictionary)
+}
+
 /// As [`encode`], with the number of the codec in front.
 pub(crate) fn encode_stream(words: &[u64], sink: &mut Sink<'_>) {
-    let profile = Profile::of(words);
+    encode_stream_as(words, &Profile::of(words), sink);
+}
+
+/// As [`encode_stream`], with the words' profile.
+pub(crate) fn encode_stream_as(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let codec = profile.cheapest(size_of::<u64>()).codec;
     sink.segment.push(codec as u8);
-    encode_as(codec, words, &profile, size_of::<u64>(), sink);
+    encode_as(codec, words, profile, size_of::<u64>(), sink);
 }
 
 fn encode_as(

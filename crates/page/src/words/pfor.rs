@@ -93,7 +93,9 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
         let start = cells.len();
         let distances = slots.iter().map(|&slot| self.distances.get(slot as usize));
         cells.extend(distances.map(|distance| self.cell::<T>(distance)));
-        self.patch(slots, &mut cells[start..]);
+        self.exceptions.patch(slots, |index, distance| {
+            cells[start + index] = self.cell(distance);
+        });
         Ok(())
     }
 }
@@ -102,23 +104,5 @@ impl Pfor<'_> {
     #[inline]
     fn cell<T: Cell>(&self, distance: u64) -> T {
         T::from_word(self.base.wrapping_add(distance))
-    }
-
-    /// Slots and exceptions both ascend: each exception looks for its slot behind the last one.
-    fn patch<T: Cell>(&self, slots: &[u32], cells: &mut [T]) {
-        let mut from = 0;
-        for (slot, distance) in self.exceptions.iter() {
-            from += slots[from..].partition_point(|&wanted| (wanted as usize) < slot);
-            while slots
-                .get(from)
-                .is_some_and(|&wanted| wanted as usize == slot)
-            {
-                cells[from] = self.cell(distance);
-                from += 1;
-            }
-            if from == slots.len() {
-                break;
-            }
-        }
     }
 }
