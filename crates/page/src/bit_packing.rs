@@ -189,6 +189,10 @@ impl<'a> Packed<'a> {
         self.count
     }
 
+    pub(crate) fn width(&self) -> u32 {
+        self.width
+    }
+
     pub(crate) fn blocks(&self) -> usize {
         self.count.div_ceil(BLOCK)
     }

@@ -26,7 +26,7 @@ use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions, exception_bytes};
-use crate::words::{self, Profile, Sink, Words};
+use crate::words::{self, Profile, Sink, Stream};
 
 /// The codecs of floats. The numbers are on disk: never change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,13 +330,14 @@ impl<F: Float> Sample<F> {
 }
 
 /// Floats in a segment, parsed and ready to decode.
+#[derive(Debug)]
 pub(crate) enum Floats<'a> {
     Decimal {
         power: f64,
         exceptions: Exceptions<'a>,
-        integers: Words<'a>,
+        integers: Stream<'a>,
     },
-    SignLast(Words<'a>),
+    SignLast(Stream<'a>),
 }
 
 impl<'a> Floats<'a> {
@@ -347,18 +348,29 @@ impl<'a> Floats<'a> {
         section: &'a [u8],
     ) -> Result<Self, PageError> {
         if codec == FloatCodec::SignLast {
-            return Ok(Self::SignLast(Words::open_stream(
-                &mut cursor,
-                rows,
-                section,
-            )?));
+            return Ok(Self::SignLast(Stream::open(&mut cursor, rows, section)?));
         }
         let power = POWERS.get(usize::from(cursor.byte()?));
         Ok(Self::Decimal {
             power: *power.ok_or(PageError::Malformed("an exponent exceeds 22"))?,
             exceptions: Exceptions::open(&mut cursor, section, rows)?,
-            integers: Words::open_stream(&mut cursor, rows, section)?,
+            integers: Stream::open(&mut cursor, rows, section)?,
         })
+    }
+
+    /// The cell of a slot, which is below the number of rows.
+    pub(crate) fn get<F: Float>(&self, slot: usize) -> F {
+        match self {
+            Self::SignLast(words) => F::from_word(sign_first::<F>(words.get(slot))),
+            Self::Decimal {
+                power,
+                exceptions,
+                integers,
+            } => match exceptions.find(slot) {
+                Some(bits) => F::from_word(bits),
+                None => unscale(integers.get(slot) as i64, *power),
+            },
+        }
     }
 
     /// Appends all cells.

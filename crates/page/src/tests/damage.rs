@@ -1,5 +1,7 @@
 //! Whatever the bytes are, reading ends with an array or an error.
 
+use std::ops::Bound;
+
 use arrow_array::ArrayRef;
 use proptest::prelude::*;
 use types::ColumnType;
@@ -44,6 +46,26 @@ fn read_all(page: &Page, columns: usize) {
         let _ = page.decode(column);
         let _ = page.decode_slots(column, &every_third);
         let _ = page.constant(column);
+        search_column(page, column, &every_third);
+    }
+}
+
+/// Looks every third cell up by slot, and then some of what was found by value.
+fn search_column(page: &Page, column: usize, slots: &[u32]) {
+    let Ok(opened) = page.open_column(column) else {
+        return;
+    };
+    let mut buffer = Vec::new();
+    for &slot in slots {
+        let Ok(value) = opened.value(slot as usize, &mut buffer) else {
+            continue;
+        };
+        if slot % 32 == 0 {
+            let _ = page.find([(column, value)]);
+            let _ = opened.find(slot as usize..page.rows(), &value);
+            let _ = opened.select(Bound::Included(value), Bound::Unbounded);
+            let _ = opened.select(Bound::Unbounded, Bound::Excluded(value));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod damage;
 mod golden;
 mod round_trip;
+mod search;
 
 use std::sync::Arc;
 
@@ -148,6 +149,11 @@ impl Recipe {
         match self.shape {
             Shape::Constant if number.is_multiple_of(3) => String::new(),
             Shape::Outliers if number > 100 => "äöü long €".repeat(number as usize % 40),
+            Shape::Ascending if self.seed.is_multiple_of(5) => format!("customer {number:09}"),
+            Shape::Ascending if self.seed % 5 == 1 => {
+                let folder = "deep/".repeat(self.seed as usize % 60);
+                format!("{folder}{:07}/{}", number / 8, number % 2)
+            }
             Shape::Noise => format!("the number {number} and then {}", "z".repeat(row % 23)),
             _ => format!("value {number}"),
         }

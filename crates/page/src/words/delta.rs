@@ -17,14 +17,19 @@
 //! gap have no climbs: they take a few bytes however many they are. Climbs that need more than
 //! their width are exceptions.
 
+use std::ops::Range;
+
+use arrow_buffer::BooleanBuffer;
+
 use crate::bit_packing::{BLOCK, Block, Packed, Packer, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
+use crate::value::WordRange;
 
 use super::pfor::find_exceptions;
-use super::{Profile, Sink, WordDecoder};
+use super::{Profile, Sink, WordDecoder, block_bits, buffer_of, halve};
 
 /// The start of each block.
 pub(super) fn starts(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_ {
@@ -125,18 +130,66 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         for &slot in slots {
             let index = slot as usize / BLOCK;
             if unpacked != Some(index) {
-                self.climbs.unpack(index, &mut block);
-                self.patch(index, self.exceptions.seek(index * BLOCK), &mut block);
-                self.sum(index, self.starts.get(index), &mut block);
+                self.unpack(index, &mut block);
                 unpacked = Some(index);
             }
             cells.push(T::from_word(block[slot as usize % BLOCK]));
         }
         Ok(())
     }
+
+    fn get(&self, slot: usize) -> u64 {
+        let index = slot / BLOCK;
+        let mut block = [0; BLOCK];
+        if !slot.is_multiple_of(BLOCK) && !self.is_even() {
+            self.climbs.unpack(index, &mut block);
+            self.patch(index, self.exceptions.seek(index * BLOCK), &mut block);
+        }
+        let climbs = &block[..=slot % BLOCK];
+        let climb = climbs
+            .iter()
+            .fold(0_u64, |sum, climb| sum.wrapping_add(*climb));
+        self.first
+            .wrapping_add(self.step.wrapping_mul(slot as u64))
+            .wrapping_add(self.starts.get(index))
+            .wrapping_add(climb)
+    }
+
+    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+        if slots.is_empty() || self.is_even() {
+            return halve(slots, |slot| below(self.get(slot)));
+        }
+        let blocks = slots.start / BLOCK..(slots.end - 1) / BLOCK;
+        let next = halve(blocks, |index| below(self.get((index + 1) * BLOCK)));
+        let (begin, mut block) = (next * BLOCK, [0; BLOCK]);
+        self.unpack(next, &mut block);
+        let inside = slots.start.max(begin) - begin..slots.end.min(begin + BLOCK) - begin;
+        begin + halve(inside, |row| below(block[row]))
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        let mut block = [0; BLOCK];
+        let blocks = (0..self.climbs.blocks()).map(|index| {
+            self.unpack(index, &mut block);
+            block_bits(&block, |word| range.contains(word))
+        });
+        Ok(buffer_of(blocks.collect(), rows))
+    }
 }
 
 impl Delta<'_> {
+    /// Whether there are no climbs.
+    fn is_even(&self) -> bool {
+        self.climbs.width() == 0 && self.exceptions.len() == 0
+    }
+
+    /// The words of a block.
+    fn unpack(&self, index: usize, block: &mut Block) {
+        self.climbs.unpack(index, block);
+        self.patch(index, self.exceptions.seek(index * BLOCK), block);
+        self.sum(index, self.starts.get(index), block);
+    }
+
     /// Puts the block's exceptions, which begin with number `exception`, over the packed
     /// climbs. Returns the number of the next block's first exception.
     fn patch(&self, index: usize, mut exception: usize, block: &mut Block) -> usize {

@@ -7,13 +7,16 @@
 //! A word is base + distance, wrapping. Where a slot has an exception, its distance comes from
 //! there and the packed bits mean nothing (they are the low bits of it).
 
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+
 use crate::bit_packing::{BLOCK, Packed, Packer, mask};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions};
+use crate::value::WordRange;
 
-use super::{Profile, Sink, WordDecoder};
+use super::{Profile, Sink, WordDecoder, all_or_none, block_bits, buffer_of};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (base, width) = (profile.base, profile.frame.width);
@@ -98,9 +101,46 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
         });
         Ok(())
     }
+
+    #[inline]
+    fn get(&self, slot: usize) -> u64 {
+        let distance = match self.exceptions.find(slot) {
+            Some(distance) => distance,
+            None => self.distances.get(slot),
+        };
+        self.base.wrapping_add(distance)
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        let last = self.base.wrapping_add(mask(self.distances.width()));
+        let selected = match range.decides(self.base, last) {
+            Some(all) => all_or_none(rows, all),
+            None => self.select_packed(rows, range),
+        };
+        if self.exceptions.len() == 0 {
+            return Ok(selected);
+        }
+        let mut patched = BooleanBufferBuilder::new(rows);
+        patched.append_buffer(&selected);
+        for (slot, distance) in self.exceptions.iter() {
+            patched.set_bit(slot, range.contains(self.base.wrapping_add(distance)));
+        }
+        Ok(patched.finish())
+    }
 }
 
 impl Pfor<'_> {
+    fn select_packed(&self, rows: usize, range: WordRange) -> BooleanBuffer {
+        let mut block = [0; BLOCK];
+        let blocks = (0..self.distances.blocks()).map(|index| {
+            self.distances.unpack(index, &mut block);
+            block_bits(&block, |distance| {
+                range.contains(self.base.wrapping_add(distance))
+            })
+        });
+        buffer_of(blocks.collect(), rows)
+    }
+
     #[inline]
     fn cell<T: Cell>(&self, distance: u64) -> T {
         T::from_word(self.base.wrapping_add(distance))
