@@ -204,14 +204,15 @@ fn time(mut run: impl FnMut()) -> f64 {
     )
 }
 
-fn encode(types: &[ColumnType], columns: &[ArrayRef]) -> (Vec<u8>, Vec<usize>) {
-    let mut encoder = PageEncoder::new(types, CAPACITY_BYTES);
-    let (mut file, mut ends, mut start) = (Vec::new(), Vec::new(), 0);
+/// Encodes all rows; returns where pages end.
+fn encode(encoder: &mut PageEncoder, columns: &[ArrayRef], file: &mut Vec<u8>) -> Vec<usize> {
+    file.clear();
+    let (mut ends, mut start) = (Vec::new(), 0);
     while start < ROWS {
-        start += encoder.encode(columns, start, IDENTITY, &mut file);
+        start += encoder.encode(columns, start, IDENTITY, file);
         ends.push(file.len());
     }
-    (file, ends)
+    ends
 }
 
 /// Copies the columns a page's worth of rows at a time.
@@ -225,11 +226,41 @@ fn copy(columns: &[ArrayRef], pages: usize) {
     }
 }
 
+/// Nanoseconds to read a cell by a random slot of the first page's first column, and to find a
+/// cell's value in it (which only means something where cells ascend).
+fn look_up(page: &Page) -> (f64, f64) {
+    const LOOK_UPS: usize = 20_000;
+    let column = page.open_column(0).expect("intact");
+    let mut buffer = Vec::new();
+    let slot = |number: usize| mix(number as u64) as usize % page.rows();
+    let by_slot = time(|| {
+        for number in 0..LOOK_UPS {
+            black_box(column.value(slot(number), &mut buffer).expect("intact"));
+        }
+    });
+    let by_value = time(|| {
+        for number in 0..LOOK_UPS / 10 {
+            let value = column.value(slot(number), &mut buffer).expect("intact");
+            black_box(column.find(0..page.rows(), &value).expect("intact"));
+        }
+    });
+    let nanoseconds = 1e9 / LOOK_UPS as f64;
+    (by_slot * nanoseconds, by_value * nanoseconds * 10.0)
+}
+
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
     println!(
-        "{:20} {:>7} {:>6} {:>9} {:>9} {:>9} {:>7}",
-        "columns", "ratio", "pages", "enc GB/s", "dec GB/s", "copy GB/s", "dec/cpy"
+        "{:20} {:>7} {:>6} {:>9} {:>9} {:>9} {:>7} {:>8} {:>8}",
+        "columns",
+        "ratio",
+        "pages",
+        "enc GB/s",
+        "dec GB/s",
+        "copy GB/s",
+        "dec/cpy",
+        "slot ns",
+        "find ns"
     );
     for workload in workloads() {
         if !workload.name.contains(&filter) {
@@ -237,14 +268,17 @@ fn main() {
         }
         let (types, columns): (Vec<_>, Vec<_>) = workload.columns.into_iter().unzip();
         let plain = plain_bytes(&columns);
-        let (file, ends) = encode(&types, &columns);
+        let mut encoder = PageEncoder::new(&types, CAPACITY_BYTES);
+        let mut file = Vec::new();
+        let ends = encode(&mut encoder, &columns, &mut file);
         let pages: Vec<Page> = ends
             .iter()
             .scan(0, |begin, &end| Some(std::mem::replace(begin, end)..end))
             .map(|range| Page::open(file[range].into(), &types, IDENTITY).expect("intact"))
             .collect();
+        let mut again = Vec::new();
         let encoding = time(|| {
-            black_box(encode(&types, &columns));
+            black_box(encode(&mut encoder, &columns, &mut again));
         });
         let decoding = time(|| {
             for page in &pages {
@@ -254,16 +288,19 @@ fn main() {
             }
         });
         let copying = time(|| copy(&columns, pages.len()));
+        let (by_slot, by_value) = look_up(&pages[0]);
         let speed = |seconds: f64| plain as f64 / seconds / 1e9;
         println!(
-            "{:20} {:7.2} {:6} {:9.2} {:9.2} {:9.2} {:7.2}",
+            "{:20} {:7.2} {:6} {:9.2} {:9.2} {:9.2} {:7.2} {:8.1} {:8.1}",
             workload.name,
             plain as f64 / file.len() as f64,
             pages.len(),
             speed(encoding),
             speed(decoding),
             speed(copying),
-            copying / decoding
+            copying / decoding,
+            by_slot,
+            by_value
         );
     }
 }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::bit_packing::{BLOCK, Block};
 use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::words::{self, Sink, Stream};
@@ -64,11 +65,20 @@ impl<'a> Ends<'a> {
     /// Where one cell lies. May be outside the bytes.
     #[inline]
     pub(super) fn range(&self, slot: usize) -> Range<usize> {
-        let begin = match slot {
-            0 => 0,
-            _ => self.stream.get(slot - 1),
-        };
-        begin as usize..self.stream.get(slot) as usize
+        if slot.is_multiple_of(BLOCK) {
+            let begin = match slot {
+                0 => 0,
+                _ => self.stream.get(slot - 1),
+            };
+            return begin as usize..self.stream.get(slot) as usize;
+        }
+        let (begin, end) = self.stream.pair(slot);
+        begin as usize..end as usize
+    }
+
+    /// The ends of a block of cells. What lies behind the last one is anything.
+    pub(super) fn block(&self, index: usize, ends: &mut Block) {
+        self.stream.block(index, ends);
     }
 
     /// One cell of `bytes`.
@@ -78,4 +88,4 @@ impl<'a> Ends<'a> {
     }
 }
 
-const NOT_ASCENDING: PageError = PageError::Malformed("the ends of cells do not ascend");
+pub(super) const NOT_ASCENDING: PageError = PageError::Malformed("the ends of cells do not ascend");

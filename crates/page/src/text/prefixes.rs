@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::bit_packing::{bits, packed_bytes};
+use crate::bit_packing::{BLOCK, Block, bits, packed_bytes};
 use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
@@ -162,7 +162,10 @@ impl<'a> TextDecoder<'a> for Prefixes<'a> {
         if slot == restart(slot) {
             return self.ends.cell(slot, self.suffixes);
         }
-        self.walk(restart(slot), slot, buffer)?;
+        let group = Group::of(self, restart(slot));
+        for row in restart(slot)..=slot {
+            group.step(row, buffer)?;
+        }
         Ok(buffer)
     }
 
@@ -187,8 +190,9 @@ impl<'a> TextDecoder<'a> for Prefixes<'a> {
         }
         let begin = restarts.start * RESTART;
         let end = slots.end.min(begin + RESTART);
+        let group = Group::of(self, begin);
         for slot in begin..end {
-            self.walk(slot, slot, buffer)?;
+            group.step(slot, buffer)?;
             if slot >= slots.start && !below(buffer) {
                 return Ok(slot);
             }
@@ -206,6 +210,47 @@ impl Prefixes<'_> {
             cell.truncate(prefix);
             cell.extend_from_slice(self.ends.cell(row, self.suffixes)?);
         }
+        Ok(())
+    }
+}
+
+/// The cells from one restart to the next.
+struct Group<'a, 'p> {
+    column: &'p Prefixes<'a>,
+    /// The end of the cell before the restart.
+    before: u64,
+    prefixes: Block,
+    ends: Block,
+}
+
+const _: () = assert!(BLOCK.is_multiple_of(RESTART)); // A group lies in one block.
+
+impl<'a, 'p> Group<'a, 'p> {
+    fn of(column: &'p Prefixes<'a>, restart: usize) -> Self {
+        let mut group = Self {
+            column,
+            before: column.ends.range(restart).start as u64,
+            prefixes: [0; BLOCK],
+            ends: [0; BLOCK],
+        };
+        column.prefixes.block(restart / BLOCK, &mut group.prefixes);
+        column.ends.block(restart / BLOCK, &mut group.ends);
+        group
+    }
+
+    /// Turns the cell before into that of `slot`, or anything into a restart's.
+    #[inline]
+    fn step(&self, slot: usize, cell: &mut Vec<u8>) -> Result<(), PageError> {
+        let index = slot % BLOCK;
+        let begin = match slot % RESTART {
+            0 => self.before,
+            _ => self.ends[index - 1],
+        };
+        let prefix = checked_prefix(self.prefixes[index], slot, cell.len())?;
+        let range = begin as usize..self.ends[index] as usize;
+        let suffix = self.column.suffixes.get(range);
+        cell.truncate(prefix);
+        cell.extend_from_slice(suffix.ok_or(ends::NOT_ASCENDING)?);
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 
 use arrow_buffer::BooleanBuffer;
 
+use crate::bit_packing::Block;
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
@@ -51,6 +52,10 @@ impl<'a> WordDecoder<'a> for Constant {
 
     fn get(&self, _: usize) -> u64 {
         self.word
+    }
+
+    fn block(&self, _: usize, words: &mut Block) {
+        words.fill(self.word);
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {

@@ -139,20 +139,19 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     }
 
     fn get(&self, slot: usize) -> u64 {
-        let index = slot / BLOCK;
-        let mut block = [0; BLOCK];
-        if !slot.is_multiple_of(BLOCK) && !self.is_even() {
-            self.climbs.unpack(index, &mut block);
-            self.patch(index, self.exceptions.seek(index * BLOCK), &mut block);
-        }
-        let climbs = &block[..=slot % BLOCK];
-        let climb = climbs
-            .iter()
-            .fold(0_u64, |sum, climb| sum.wrapping_add(*climb));
+        let begin = slot - slot % BLOCK;
+        let climb = match slot == begin || self.is_even() {
+            true => 0,
+            false => self.climb(begin, slot),
+        };
         self.first
             .wrapping_add(self.step.wrapping_mul(slot as u64))
-            .wrapping_add(self.starts.get(index))
+            .wrapping_add(self.starts.get(slot / BLOCK))
             .wrapping_add(climb)
+    }
+
+    fn block(&self, index: usize, words: &mut Block) {
+        self.unpack(index, words);
     }
 
     fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
@@ -181,6 +180,29 @@ impl Delta<'_> {
     /// Whether there are no climbs.
     fn is_even(&self) -> bool {
         self.climbs.width() == 0 && self.exceptions.len() == 0
+    }
+
+    /// The words of two slots next to each other in a block, the second one being `slot`.
+    pub(super) fn pair(&self, slot: usize) -> (u64, u64) {
+        let word = self.get(slot);
+        if self.is_even() {
+            return (word.wrapping_sub(self.step), word);
+        }
+        let climb = match self.exceptions.find(slot) {
+            Some(climb) => climb,
+            None => self.climbs.get(slot),
+        };
+        (word.wrapping_sub(self.step).wrapping_sub(climb), word)
+    }
+
+    /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.
+    fn climb(&self, begin: usize, slot: usize) -> u64 {
+        let mut block = [0; BLOCK];
+        self.climbs.unpack(begin / BLOCK, &mut block);
+        self.patch(begin / BLOCK, self.exceptions.seek(begin), &mut block);
+        block[..=slot - begin]
+            .iter()
+            .fold(0, |sum: u64, climb| sum.wrapping_add(*climb))
     }
 
     /// The words of a block.

@@ -1,8 +1,8 @@
 //! Codecs for words: the cells of fixed-width columns, and the codes and ends of text columns.
 //!
 //! A column's words are profiled once, every codec says from the profile what it would take,
-//! and the cheapest one encodes. Where even that one takes more than a byte a row, a dictionary
-//! is tried too. A *stream* is words inside another codec's segment; it begins with the number
+//! and the cheapest one encodes. Where even that one takes clearly more than a byte a row, a
+//! dictionary is tried too. A *stream* is words inside another codec's segment; it begins with the number
 //! of its codec, and is never a dictionary.
 //!
 //! Does not: know cells that are NULL (see `nulls`) or wider than a word (see `wide`).
@@ -47,6 +47,9 @@ trait WordDecoder<'a>: Sized {
 
     /// The word of a slot, which is below the number of rows.
     fn get(&self, slot: usize) -> u64;
+
+    /// The words of a block of slots. What lies behind the last word is anything.
+    fn block(&self, index: usize, words: &mut Block);
 
     /// The first of the slots whose word is not `below`, where those that are come first.
     fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
@@ -154,7 +157,7 @@ pub(crate) fn encode_dictionary(
     bytes: usize,
     sink: &mut Sink<'_>,
 ) -> Option<WordCodec> {
-    if bytes <= words.len() {
+    if bytes <= words.len() + words.len() / 16 {
         return None;
     }
     let dictionary = dictionary::Draft::of(words, bytes * DICTIONARY_PERCENT_MAX / 100)?;
@@ -260,6 +263,20 @@ impl<'a> Stream<'a> {
     #[inline]
     pub(crate) fn get(&self, slot: usize) -> u64 {
         each_codec!(self, codec => codec.get(slot))
+    }
+
+    /// The words of the slot before and of the slot itself, which is not the first of a block.
+    #[inline]
+    pub(crate) fn pair(&self, slot: usize) -> (u64, u64) {
+        match self {
+            Self::Delta(delta) => delta.pair(slot),
+            _ => (self.get(slot - 1), self.get(slot)),
+        }
+    }
+
+    /// The words of a block of slots. What lies behind the last word is anything.
+    pub(crate) fn block(&self, index: usize, words: &mut Block) {
+        each_codec!(self, codec => codec.block(index, words))
     }
 
     /// The first of the slots whose word is not `below`, where those that are come first.

@@ -9,7 +9,7 @@
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-use crate::bit_packing::{BLOCK, Packed, Packer, mask};
+use crate::bit_packing::{BLOCK, Block, Packed, Packer, mask};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
@@ -80,11 +80,11 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
         let start = cells.len();
-        let mut block = [0; BLOCK];
-        for index in 0..self.distances.blocks() {
-            self.distances.unpack(index, &mut block);
-            let distances = &block[..self.distances.block_len(index)];
-            cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));
+        match self.distances.width() {
+            8 => self.widen::<T, 1>(cells),
+            16 => self.widen::<T, 2>(cells),
+            32 => self.widen::<T, 4>(cells),
+            _ => self.unpack(cells),
         }
         for (slot, distance) in self.exceptions.iter() {
             cells[start + slot] = self.cell(distance);
@@ -111,6 +111,22 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
         self.base.wrapping_add(distance)
     }
 
+    fn block(&self, index: usize, words: &mut Block) {
+        self.distances.unpack(index, words);
+        for word in words.iter_mut() {
+            *word = word.wrapping_add(self.base);
+        }
+        let mut exception = self.exceptions.seek(index * BLOCK);
+        while exception < self.exceptions.len() {
+            let slot = self.exceptions.slot(exception);
+            if slot >= (index + 1) * BLOCK {
+                break;
+            }
+            words[slot % BLOCK] = self.base.wrapping_add(self.exceptions.distance(exception));
+            exception += 1;
+        }
+    }
+
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
         let last = self.base.wrapping_add(mask(self.distances.width()));
         let selected = match range.decides(self.base, last) {
@@ -130,6 +146,26 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
 }
 
 impl Pfor<'_> {
+    /// Decodes distances of any width.
+    fn unpack<T: Cell>(&self, cells: &mut Vec<T>) {
+        let mut block = [0; BLOCK];
+        for index in 0..self.distances.blocks() {
+            self.distances.unpack(index, &mut block);
+            let distances = &block[..self.distances.block_len(index)];
+            cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));
+        }
+    }
+
+    /// Decodes distances of whole bytes, for which the compiler knows vector instructions.
+    fn widen<T: Cell, const BYTES: usize>(&self, cells: &mut Vec<T>) {
+        let distances = self.distances.whole_bytes::<BYTES>();
+        cells.extend(distances.iter().map(|distance| {
+            let mut padded = [0; size_of::<u64>()];
+            padded[..BYTES].copy_from_slice(distance);
+            self.cell::<T>(u64::from_le_bytes(padded))
+        }));
+    }
+
     fn select_packed(&self, rows: usize, range: WordRange) -> BooleanBuffer {
         let mut block = [0; BLOCK];
         let blocks = (0..self.distances.blocks()).map(|index| {

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 
+use crate::bit_packing::{BLOCK, Block};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::error::PageError;
@@ -73,6 +74,14 @@ impl<'a> Plain<'a> {
             2 => cell(self.words::<2>()[slot]),
             4 => cell(self.words::<4>()[slot]),
             _ => cell(self.words::<8>()[slot]),
+        }
+    }
+
+    /// See [`super::WordDecoder::block`].
+    pub(super) fn block(&self, index: usize, words: &mut Block) {
+        let rows = self.bytes.len() / self.plain_bytes;
+        for (slot, word) in (index * BLOCK..rows).zip(words) {
+            *word = self.get(slot);
         }
     }
 

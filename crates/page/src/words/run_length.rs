@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-use crate::bit_packing::{BLOCK, Packed, bits, pack};
+use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::error::PageError;
@@ -90,7 +90,17 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
     }
 
     fn get(&self, slot: usize) -> u64 {
-        self.word(self.seek(0, slot as u64))
+        let ends = 0..self.ends.count() - 1;
+        self.word(halve(ends, |run| self.ends.get(run) <= slot as u64))
+    }
+
+    fn block(&self, index: usize, words: &mut Block) {
+        let begin = index * BLOCK;
+        let mut run = 0;
+        for (slot, word) in (begin..self.rows).zip(words) {
+            run = self.seek(run, slot as u64);
+            *word = self.word(run);
+        }
     }
 
     fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
