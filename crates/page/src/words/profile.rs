@@ -42,13 +42,15 @@ impl Frame {
     };
 
     /// The width at which packed words and exceptions together are smallest.
-    fn best(counts: &BitCounts, exception_bytes: usize) -> Self {
-        let rows = counts.iter().sum::<u32>() as usize;
+    /// Of `rows` words some may be counted: they stand for the others.
+    fn best(counts: &BitCounts, rows: usize, exception_bytes: usize) -> Self {
+        let counted = counts.iter().sum::<u32>() as usize;
         let width_max = largest(counts);
         let mut best = Self::at(width_max, 0, rows, exception_bytes);
-        let mut exceptions = 0;
+        let mut above = 0;
         for width in (0..width_max).rev() {
-            exceptions += counts[width as usize + 1] as usize;
+            above += counts[width as usize + 1] as usize;
+            let exceptions = (above * rows).div_ceil(counted);
             if exceptions * exception_bytes >= best.bytes {
                 break;
             }
@@ -75,10 +77,10 @@ impl Frame {
     /// The frame with the number of exceptions that the distances really have; `None` if that is
     /// many more than it was made for.
     fn counted(self, distances: impl ExactSizeIterator<Item = u64>, largest: u32) -> Option<Self> {
-        if self.width >= largest {
-            return Some(self);
-        }
         let rows = distances.len();
+        if self.width >= largest {
+            return Some(Self::at(self.width, 0, rows, 1));
+        }
         let mask = mask(self.width);
         let exceptions = distances.map(|distance| usize::from(distance > mask)).sum();
         let promised = self.exceptions * 2 + rows / EXCEPTIONS_UNFORESEEN;
@@ -180,20 +182,23 @@ impl Profile {
         self.base = self.min as u64;
         let mut word_bits = [0; 65];
         let mut step_bits = [0; 65];
-        let weight = blocks as u32;
         for block in words.chunks(BLOCK + 1).step_by(blocks) {
             for pair in block.windows(2) {
                 let difference = pair[1].wrapping_sub(pair[0]);
-                word_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += weight;
-                step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += weight;
+                word_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
+                step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += 1;
             }
-            word_bits[bits(block[0].wrapping_sub(self.min as u64)) as usize] += weight;
+            word_bits[bits(block[0].wrapping_sub(self.min as u64)) as usize] += 1;
         }
         saw(&mut word_bits, self.range_width());
         saw(&mut step_bits, self.step_range_width());
-        self.frame = Frame::best(&word_bits, exception_bytes(self.range_width()));
-        self.steps = Frame::best(&step_bits, exception_bytes(self.step_range_width()));
-        if word_bits[self.frame.width as usize] as usize * 4 > self.rows * 3 {
+        self.frame = Frame::best(&word_bits, self.rows, exception_bytes(self.range_width()));
+        self.steps = Frame::best(
+            &step_bits,
+            self.rows,
+            exception_bytes(self.step_range_width()),
+        );
+        if word_bits[self.frame.width as usize] as usize * blocks * 4 > self.rows * 3 {
             self.measure_upper_frame(words, blocks);
         }
     }
@@ -230,10 +235,10 @@ impl Profile {
     fn measure_upper_frame(&mut self, words: &[u64], blocks: usize) {
         let mut word_bits = [0; 65];
         for word in words.chunks(BLOCK + 1).step_by(blocks).flatten() {
-            word_bits[bits((self.max as u64).wrapping_sub(*word)) as usize] += blocks as u32;
+            word_bits[bits((self.max as u64).wrapping_sub(*word)) as usize] += 1;
         }
         saw(&mut word_bits, self.range_width());
-        let upper = Frame::best(&word_bits, exception_bytes(u64::BITS));
+        let upper = Frame::best(&word_bits, self.rows, exception_bytes(u64::BITS));
         if upper.bytes < self.frame.bytes {
             self.frame = upper;
             self.base = (self.max as u64).wrapping_sub(mask(upper.width));
