@@ -189,6 +189,16 @@ impl<'a> Packed<'a> {
         self.count
     }
 
+    pub(crate) fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// All values, which take so many whole bytes each.
+    pub(crate) fn whole_bytes<const BYTES: usize>(&self) -> &'a [[u8; BYTES]] {
+        debug_assert_eq!(self.width as usize, BYTES * 8, "values have that width");
+        self.bytes.as_chunks().0
+    }
+
     pub(crate) fn blocks(&self) -> usize {
         self.count.div_ceil(BLOCK)
     }

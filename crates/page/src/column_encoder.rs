@@ -18,6 +18,7 @@ use arrow_buffer::NullBuffer;
 use types::ColumnType;
 
 use crate::cell::{Cell, plain_bytes};
+use crate::floats::{Float, FloatEncoder};
 use crate::header::Encoding;
 use crate::nulls;
 use crate::text::{TextEncoder, TextRows};
@@ -67,14 +68,21 @@ pub(crate) fn text_bytes(rows: Rows<'_>, column_type: ColumnType) -> usize {
     }
 }
 
-/// Encodes columns of one type, reusing its memory from page to page.
-#[derive(Debug)]
-pub(crate) struct ColumnEncoder {
-    column_type: ColumnType,
+/// Memory for a column's cells while they are encoded. All columns share it, so that it stays in
+/// the processor's cache.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
     words: Vec<u64>,
     decimals: Vec<i128>,
     offsets: Vec<i32>,
     bytes: Vec<u8>,
+}
+
+/// Encodes columns of one type; keeps what their codecs remember from page to page.
+#[derive(Debug)]
+pub(crate) struct ColumnEncoder {
+    column_type: ColumnType,
+    floats: FloatEncoder,
     text: TextEncoder,
 }
 
@@ -82,10 +90,7 @@ impl ColumnEncoder {
     pub(crate) fn new(column_type: ColumnType) -> Self {
         Self {
             column_type,
-            words: Vec::new(),
-            decimals: Vec::new(),
-            offsets: Vec::new(),
-            bytes: Vec::new(),
+            floats: FloatEncoder::default(),
             text: TextEncoder::default(),
         }
     }
@@ -95,7 +100,12 @@ impl ColumnEncoder {
     }
 
     /// Appends the segment of some rows of an array.
-    pub(crate) fn encode(&mut self, rows: Rows<'_>, sink: &mut Sink<'_>) -> Encoding {
+    pub(crate) fn encode(
+        &mut self,
+        rows: Rows<'_>,
+        scratch: &mut Scratch,
+        sink: &mut Sink<'_>,
+    ) -> Encoding {
         let nulls = nulls::of_rows(rows.array, rows.start, rows.len);
         let nulls = nulls.as_ref();
         if nulls.is_some_and(|nulls| nulls.null_count() == rows.len) {
@@ -103,9 +113,11 @@ impl ColumnEncoder {
         }
         let null_form = nulls::encode(nulls, sink.segment);
         let codec = match self.column_type {
-            ColumnType::Text | ColumnType::Bytes => self.encode_text(rows, nulls, sink),
-            ColumnType::Decimal { .. } => self.encode_decimals(rows, nulls, sink),
-            _ => self.encode_words(rows, nulls, sink),
+            ColumnType::Text | ColumnType::Bytes => self.encode_text(rows, nulls, scratch, sink),
+            ColumnType::Decimal { .. } => self.encode_decimals(rows, nulls, scratch, sink),
+            ColumnType::Float32 => self.encode_floats::<Float32Type>(rows, nulls, scratch, sink),
+            ColumnType::Float64 => self.encode_floats::<Float64Type>(rows, nulls, scratch, sink),
+            _ => self.encode_words(rows, nulls, scratch, sink),
         };
         Encoding { codec, null_form }
     }
@@ -114,14 +126,15 @@ impl ColumnEncoder {
         &mut self,
         rows: Rows<'_>,
         nulls: Option<&NullBuffer>,
+        scratch: &mut Scratch,
         sink: &mut Sink<'_>,
     ) -> u8 {
         let mut cells = rows.text(self.column_type);
         if let Some(nulls) = nulls {
-            cells.without_nulls(nulls, &mut self.offsets, &mut self.bytes);
+            cells.without_nulls(nulls, &mut scratch.offsets, &mut scratch.bytes);
             cells = TextRows {
-                offsets: &self.offsets,
-                bytes: &self.bytes,
+                offsets: &scratch.offsets,
+                bytes: &scratch.bytes,
             };
         }
         self.text.encode(cells, sink) as u8
@@ -131,52 +144,74 @@ impl ColumnEncoder {
         &mut self,
         rows: Rows<'_>,
         nulls: Option<&NullBuffer>,
+        scratch: &mut Scratch,
         sink: &mut Sink<'_>,
     ) -> u8 {
         let values = rows.values::<Decimal128Type>();
-        self.decimals.clear();
+        scratch.decimals.clear();
         match nulls {
-            None => self.decimals.extend_from_slice(values),
-            Some(nulls) => self
+            None => scratch.decimals.extend_from_slice(values),
+            Some(nulls) => scratch
                 .decimals
                 .extend(nulls.valid_indices().map(|row| values[row])),
         }
-        if !wide::fit_words(&self.decimals) {
-            return wide::encode(&self.decimals, sink) as u8;
+        if !wide::fit_words(&scratch.decimals) {
+            return wide::encode(&scratch.decimals, sink) as u8;
         }
-        self.words.clear();
-        self.words
-            .extend(self.decimals.iter().map(|cell| cell.to_word()));
-        words::encode(&self.words, i128::PLAIN_BYTES, sink) as u8
+        scratch.words.clear();
+        scratch
+            .words
+            .extend(scratch.decimals.iter().map(|cell| cell.to_word()));
+        words::encode(&scratch.words, i128::PLAIN_BYTES, sink) as u8
+    }
+
+    fn encode_floats<P: ArrowPrimitiveType>(
+        &mut self,
+        rows: Rows<'_>,
+        nulls: Option<&NullBuffer>,
+        scratch: &mut Scratch,
+        sink: &mut Sink<'_>,
+    ) -> u8
+    where
+        P::Native: Float,
+    {
+        scratch.words.clear();
+        scratch.collect::<P>(rows, nulls);
+        self.floats.encode::<P::Native>(&scratch.words, sink)
     }
 
     fn encode_words(
         &mut self,
         rows: Rows<'_>,
         nulls: Option<&NullBuffer>,
+        scratch: &mut Scratch,
         sink: &mut Sink<'_>,
     ) -> u8 {
-        self.words.clear();
+        scratch.words.clear();
         match self.column_type {
-            ColumnType::Bool => self.collect_bools(rows, nulls),
-            ColumnType::Int16 => self.collect::<Int16Type>(rows, nulls),
-            ColumnType::Int32 => self.collect::<Int32Type>(rows, nulls),
-            ColumnType::Int64 => self.collect::<Int64Type>(rows, nulls),
-            ColumnType::UInt64 => self.collect::<UInt64Type>(rows, nulls),
-            ColumnType::Float32 => self.collect::<Float32Type>(rows, nulls),
-            ColumnType::Float64 => self.collect::<Float64Type>(rows, nulls),
-            ColumnType::Date => self.collect::<Date32Type>(rows, nulls),
-            ColumnType::Time => self.collect::<Time64MicrosecondType>(rows, nulls),
+            ColumnType::Bool => scratch.collect_bools(rows, nulls),
+            ColumnType::Int16 => scratch.collect::<Int16Type>(rows, nulls),
+            ColumnType::Int32 => scratch.collect::<Int32Type>(rows, nulls),
+            ColumnType::Int64 => scratch.collect::<Int64Type>(rows, nulls),
+            ColumnType::UInt64 => scratch.collect::<UInt64Type>(rows, nulls),
+            ColumnType::Date => scratch.collect::<Date32Type>(rows, nulls),
+            ColumnType::Time => scratch.collect::<Time64MicrosecondType>(rows, nulls),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
-                self.collect::<TimestampMicrosecondType>(rows, nulls);
+                scratch.collect::<TimestampMicrosecondType>(rows, nulls);
             }
-            ColumnType::Decimal { .. } | ColumnType::Text | ColumnType::Bytes => {
+            ColumnType::Float32
+            | ColumnType::Float64
+            | ColumnType::Decimal { .. }
+            | ColumnType::Text
+            | ColumnType::Bytes => {
                 unreachable!("these types have encodings of their own")
             }
         }
-        words::encode(&self.words, plain_bytes(self.column_type), sink) as u8
+        words::encode(&scratch.words, plain_bytes(self.column_type), sink) as u8
     }
+}
 
+impl Scratch {
     fn collect<P: ArrowPrimitiveType>(&mut self, rows: Rows<'_>, nulls: Option<&NullBuffer>)
     where
         P::Native: Cell,

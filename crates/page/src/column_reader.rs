@@ -20,6 +20,7 @@ use types::ColumnType;
 use crate::cell::{Cell, plain_bytes};
 use crate::cursor::Cursor;
 use crate::error::PageError;
+use crate::floats::{Float, FloatCodec, Floats};
 use crate::header::Encoding;
 use crate::nulls::{self, NullForm};
 use crate::text::{Text, TextCells, TextCodec};
@@ -124,8 +125,8 @@ impl<'a> Cells<'a, '_> {
             ColumnType::Int32 => self.decode_primitive::<Int32Type>(),
             ColumnType::Int64 => self.decode_primitive::<Int64Type>(),
             ColumnType::UInt64 => self.decode_primitive::<UInt64Type>(),
-            ColumnType::Float32 => self.decode_primitive::<Float32Type>(),
-            ColumnType::Float64 => self.decode_primitive::<Float64Type>(),
+            ColumnType::Float32 => self.decode_floats::<Float32Type>(),
+            ColumnType::Float64 => self.decode_floats::<Float64Type>(),
             ColumnType::Date => self.decode_primitive::<Date32Type>(),
             ColumnType::Time => self.decode_primitive::<Time64MicrosecondType>(),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
@@ -183,6 +184,23 @@ impl<'a> Cells<'a, '_> {
     fn primitive<P: ArrowPrimitiveType>(self, cells: Vec<P::Native>) -> ArrayRef {
         let array = PrimitiveArray::<P>::new(cells.into(), self.nulls);
         Arc::new(array.with_data_type(self.column_type.arrow_type()))
+    }
+
+    fn decode_floats<P: ArrowPrimitiveType>(self) -> Result<ArrayRef, PageError>
+    where
+        P::Native: Float,
+    {
+        let Some(codec) = FloatCodec::from_u8(self.codec) else {
+            return self.decode_primitive::<P>();
+        };
+        let floats = Floats::open(codec, self.cursor, self.stored, self.section)?;
+        let mut cells = Vec::with_capacity(self.selected());
+        match self.selection {
+            Selection::All => floats.decode::<P::Native>(&mut cells)?,
+            Selection::Slots(ranks) => floats.gather(ranks, &mut cells)?,
+        }
+        let cells = self.spread(cells);
+        Ok(self.primitive::<P>(cells))
     }
 
     fn decode_bool(self) -> Result<ArrayRef, PageError> {

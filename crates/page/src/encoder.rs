@@ -12,7 +12,7 @@
 use arrow_array::ArrayRef;
 use types::ColumnType;
 
-use crate::column_encoder::{ColumnEncoder, Rows, text_bytes};
+use crate::column_encoder::{ColumnEncoder, Rows, Scratch, text_bytes};
 use crate::header::{self, Entry, PageIdentity};
 use crate::limits::{CAPACITY_BYTES_MIN, ROWS_MAX, decoded_text_bytes_max};
 use crate::words::Sink;
@@ -35,6 +35,7 @@ pub struct PageEncoder {
     capacity_bytes: usize,
     columns: Vec<ColumnEncoder>,
     row_bytes: f64,
+    scratch: Scratch,
     draft: Draft,
     best: Draft,
 }
@@ -86,6 +87,7 @@ impl PageEncoder {
                 .map(|&column_type| ColumnEncoder::new(column_type))
                 .collect(),
             row_bytes: ROW_BYTES_GUESS,
+            scratch: Scratch::default(),
             draft: Draft::default(),
             best: Draft::default(),
         }
@@ -182,7 +184,7 @@ impl PageEncoder {
                 segment: &mut draft.segments,
                 section: &mut draft.section,
             };
-            let encoding = encoder.encode(Rows { array, start, len }, &mut sink);
+            let encoding = encoder.encode(Rows { array, start, len }, &mut self.scratch, &mut sink);
             draft.entries.push(Entry {
                 encoding,
                 body_end: draft.segments.len(),

@@ -136,6 +136,35 @@ impl<'a> Exceptions<'a> {
             .partition_point(|s| usize::from(u16::from_le_bytes(*s)) < slot)
     }
 
+    /// The distance of `slot`, if it is an exception.
+    #[inline]
+    pub(crate) fn find(&self, slot: usize) -> Option<u64> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let index = self.seek(slot);
+        (index < self.len() && self.slot(index) == slot).then(|| self.distance(index))
+    }
+
+    /// Calls `each(index, distance)` for every exception that is at `slots[index]`. Slots ascend,
+    /// as exceptions do: each exception looks for its slot behind the last one.
+    pub(crate) fn patch(&self, slots: &[u32], mut each: impl FnMut(usize, u64)) {
+        let mut from = 0;
+        for (slot, distance) in self.iter() {
+            from += slots[from..].partition_point(|&wanted| (wanted as usize) < slot);
+            while slots
+                .get(from)
+                .is_some_and(|&wanted| wanted as usize == slot)
+            {
+                each(from, distance);
+                from += 1;
+            }
+            if from == slots.len() {
+                break;
+            }
+        }
+    }
+
     /// Slots and distances, ascending by slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         (0..self.len()).map(|index| (self.slot(index), self.distance(index)))

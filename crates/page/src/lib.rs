@@ -6,7 +6,7 @@
 //!
 //! - Writing: [`PageEncoder`] takes Arrow columns and fills pages to their capacity.
 //! - Reading: [`Page`] checks a page once and decodes columns, or some slots of them, into Arrow
-//!   arrays.
+//!   arrays. [`Column`] reads cells by slot and finds slots by value on the encoded form.
 //!
 //! Invariants:
 //! - The checksum covers every byte and the page's identity. No byte reaches a caller before
@@ -15,29 +15,34 @@
 //!   16 times its input and a bounded amount for each row.
 //! - A page can be read without any other page.
 //!
-//! Does not: I/O, know keys, positions or the order of rows, compare values.
+//! Does not: I/O, know keys, positions or the order of rows.
 
 mod bit_packing;
 mod cell;
+mod column;
 mod column_encoder;
 mod column_reader;
 mod cursor;
 mod encoder;
 mod error;
 mod exceptions;
+mod floats;
 mod header;
 mod limits;
 mod nulls;
 mod page;
 mod text;
+mod value;
 mod wide;
 mod words;
 
+pub use column::Column;
 pub use encoder::PageEncoder;
 pub use error::PageError;
 pub use header::PageIdentity;
 pub use limits::{CAPACITY_BYTES_MIN, ROWS_MAX};
 pub use page::Page;
+pub use value::Value;
 
 #[cfg(test)]
 mod tests;

@@ -120,6 +120,130 @@ fn read_slots(cursor: &mut Cursor<'_>, rows: usize) -> Result<BooleanBuffer, Pag
     Ok(BooleanBuffer::new(bitmap.into(), 0, rows))
 }
 
+/// NULLs as they are stored, to look some of them up.
+#[derive(Debug)]
+pub(crate) enum NullMap<'a> {
+    None,
+    All,
+    Bitmap { valid: Bitmap<'a>, stored: usize },
+    NullSlots(&'a [[u8; SLOT_BYTES]]),
+    ValidSlots(&'a [[u8; SLOT_BYTES]]),
+}
+
+/// A bitmap, least significant bit first; bits behind the last row are 0.
+#[derive(Debug)]
+pub(crate) struct Bitmap<'a> {
+    bytes: &'a [u8],
+    rows: usize,
+}
+
+impl Bitmap<'_> {
+    fn is_set(&self, slot: usize) -> bool {
+        self.bytes[slot / 8] >> (slot % 8) & 1 == 1
+    }
+
+    /// Set bits in front of `slot`.
+    fn count(&self, slot: usize) -> usize {
+        let (whole, rest) = self.bytes[..slot.div_ceil(8)].split_at(slot / 8);
+        let (chunks, tail) = whole.as_chunks::<8>();
+        let in_chunks: u32 = chunks
+            .iter()
+            .map(|chunk| u64::from_le_bytes(*chunk).count_ones())
+            .sum();
+        let in_tail: u32 = tail.iter().map(|byte| byte.count_ones()).sum();
+        let in_last = rest
+            .first()
+            .map_or(0, |byte| (byte & ((1 << (slot % 8)) - 1)).count_ones());
+        (in_chunks + in_tail + in_last) as usize
+    }
+}
+
+impl<'a> NullMap<'a> {
+    /// Parses a form and checks that slots ascend below the number of rows.
+    pub(crate) fn open(
+        form: NullForm,
+        cursor: &mut Cursor<'a>,
+        rows: usize,
+    ) -> Result<Self, PageError> {
+        Ok(match form {
+            NullForm::None => Self::None,
+            NullForm::Bitmap => {
+                let bytes = cursor.take(rows.div_ceil(8))?;
+                let valid = Bitmap { bytes, rows };
+                let stored = valid.count(valid.rows);
+                Self::Bitmap { valid, stored }
+            }
+            NullForm::NullSlots => Self::NullSlots(ascending_slots(cursor, rows)?),
+            NullForm::ValidSlots => Self::ValidSlots(ascending_slots(cursor, rows)?),
+        })
+    }
+
+    /// The number of cells that are not NULL.
+    pub(crate) fn stored(&self, rows: usize) -> usize {
+        match self {
+            Self::None => rows,
+            Self::All => 0,
+            Self::Bitmap { stored, .. } => *stored,
+            Self::NullSlots(slots) => rows - slots.len(),
+            Self::ValidSlots(slots) => slots.len(),
+        }
+    }
+
+    /// How many cells in front of the slot are not NULL; `None` where it is NULL itself.
+    #[inline]
+    pub(crate) fn rank(&self, slot: usize) -> Option<usize> {
+        let find = |slots: &[[u8; SLOT_BYTES]]| {
+            slots.binary_search_by_key(&slot, |stored| usize::from(u16::from_le_bytes(*stored)))
+        };
+        match self {
+            Self::None => Some(slot),
+            Self::All => None,
+            Self::Bitmap { valid, .. } => valid.is_set(slot).then(|| valid.count(slot)),
+            Self::NullSlots(slots) => find(slots).err().map(|before| slot - before),
+            Self::ValidSlots(slots) => find(slots).ok(),
+        }
+    }
+
+    /// Puts one bit for each stored cell where the rows are not NULL.
+    pub(crate) fn spread_bits(&self, bits: BooleanBuffer, rows: usize) -> BooleanBuffer {
+        if matches!(self, Self::None) {
+            return bits;
+        }
+        let mut rank = 0;
+        BooleanBuffer::collect_bool(rows, |slot| {
+            let valid = match self {
+                Self::ValidSlots(slots) => slots
+                    .get(rank)
+                    .is_some_and(|next| usize::from(u16::from_le_bytes(*next)) == slot),
+                Self::NullSlots(slots) => slots
+                    .get(slot - rank)
+                    .is_none_or(|next| usize::from(u16::from_le_bytes(*next)) != slot),
+                Self::Bitmap { valid, .. } => valid.is_set(slot),
+                Self::None | Self::All => false,
+            };
+            rank += usize::from(valid);
+            valid && bits.value(rank - 1)
+        })
+    }
+}
+
+fn ascending_slots<'a>(
+    cursor: &mut Cursor<'a>,
+    rows: usize,
+) -> Result<&'a [[u8; SLOT_BYTES]], PageError> {
+    let count = usize::from(u16::from_le_bytes(cursor.array()?));
+    let slots: &[[u8; SLOT_BYTES]] = cursor.take(count * SLOT_BYTES)?.as_chunks().0;
+    let slot = |stored: &[u8; SLOT_BYTES]| usize::from(u16::from_le_bytes(*stored));
+    let ascend = slots.is_sorted_by(|a, b| slot(a) < slot(b));
+    if ascend && slots.last().is_none_or(|last| slot(last) < rows) {
+        Ok(slots)
+    } else {
+        Err(PageError::Malformed(
+            "NULL slots do not ascend within the page's rows",
+        ))
+    }
+}
+
 /// The NULLs of the given slots.
 pub(crate) fn gather(nulls: &NullBuffer, slots: &[u32]) -> NullBuffer {
     let valid = |index: usize| nulls.is_valid(slots[index] as usize);

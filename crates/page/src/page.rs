@@ -1,14 +1,17 @@
 //! Reading a page: checks once, then columns on demand.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use types::ColumnType;
 
+use crate::column::Column;
 use crate::column_reader::{ColumnReader, Selection};
 use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
+use crate::value::Value;
 
 /// A page whose checksum, header and directory have been checked. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -77,6 +80,41 @@ impl Page {
             ColumnType::Float32 | ColumnType::Float64 => None,
             _ => i64::try_from(word).is_ok().then_some(word),
         }
+    }
+
+    /// Opens a column to read cells by slot or to find slots, without decoding it.
+    ///
+    /// # Panics
+    /// When the schema has no such column.
+    pub fn open_column(&self, column: usize) -> Result<Column<'_>, PageError> {
+        let reader = self.column(column);
+        Column::open(
+            reader.column_type,
+            reader.encoding,
+            reader.rows,
+            reader.segment,
+            reader.section,
+        )
+    }
+
+    /// The slots of a key, where rows ascend by the given columns: narrowed column by column, so
+    /// that columns behind the one that decides are not looked at (Rose section 3.3). An empty
+    /// range says where the key would be.
+    ///
+    /// # Panics
+    /// When the schema has no such column, or a value is not of its column's type.
+    pub fn find<'v>(
+        &self,
+        key: impl IntoIterator<Item = (usize, Value<'v>)>,
+    ) -> Result<Range<usize>, PageError> {
+        let mut slots = 0..self.rows();
+        for (column, value) in key {
+            slots = self.open_column(column)?.find(slots, &value)?;
+            if slots.is_empty() {
+                break;
+            }
+        }
+        Ok(slots)
     }
 
     fn column(&self, column: usize) -> ColumnReader<'_> {

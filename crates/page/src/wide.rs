@@ -13,7 +13,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::PageError;
-use crate::words::{self, Sink, Words};
+use crate::words::{self, Sink, Stream};
 
 const CELL_BYTES: usize = size_of::<i128>();
 
@@ -59,8 +59,9 @@ pub(crate) fn encode(cells: &[i128], sink: &mut Sink<'_>) -> WideCodec {
 }
 
 /// Wide decimals in a segment, parsed and ready to decode.
+#[derive(Debug)]
 pub(crate) enum Wide<'a> {
-    Frame { base: i128, distances: Words<'a> },
+    Frame { base: i128, distances: Stream<'a> },
     Plain(&'a [[u8; CELL_BYTES]]),
 }
 
@@ -76,11 +77,19 @@ impl<'a> Wide<'a> {
                 let base = i128::from_le_bytes(cursor.array()?);
                 Self::Frame {
                     base,
-                    distances: Words::open_stream(&mut cursor, rows, section)?,
+                    distances: Stream::open(&mut cursor, rows, section)?,
                 }
             }
             WideCodec::Plain => Self::Plain(cursor.take(rows * CELL_BYTES)?.as_chunks().0),
         })
+    }
+
+    /// The cell of a slot, which is below the number of rows.
+    pub(crate) fn get(&self, slot: usize) -> i128 {
+        match self {
+            Self::Frame { base, distances } => base.wrapping_add(i128::from(distances.get(slot))),
+            Self::Plain(stored) => i128::from_le_bytes(stored[slot]),
+        }
     }
 
     /// Appends all cells.

@@ -1,5 +1,7 @@
 //! Whatever the bytes are, reading ends with an array or an error.
 
+use std::ops::Bound;
+
 use arrow_array::ArrayRef;
 use proptest::prelude::*;
 use types::ColumnType;
@@ -32,6 +34,21 @@ fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
             });
         }
     }
+    // Floats that are decimal and that are not, text that is sorted, see `Recipe`.
+    for (column_type, seed) in [
+        (ColumnType::Float64, 1),
+        (ColumnType::Float64, 2),
+        (ColumnType::Float32, 0),
+        (ColumnType::Text, 0),
+        (ColumnType::Bytes, 26),
+    ] {
+        recipes.push(Recipe {
+            column_type,
+            shape: Ascending,
+            nulls: Nulls::Rare,
+            seed,
+        });
+    }
     let types: Vec<ColumnType> = recipes.iter().map(|r| r.column_type).collect();
     let columns: Vec<ArrayRef> = recipes.iter().map(|r| r.array(400)).collect();
     (one_page(&types, &columns, 100_000).0, types)
@@ -44,6 +61,26 @@ fn read_all(page: &Page, columns: usize) {
         let _ = page.decode(column);
         let _ = page.decode_slots(column, &every_third);
         let _ = page.constant(column);
+        search_column(page, column, &every_third);
+    }
+}
+
+/// Looks every third cell up by slot, and then some of what was found by value.
+fn search_column(page: &Page, column: usize, slots: &[u32]) {
+    let Ok(opened) = page.open_column(column) else {
+        return;
+    };
+    let mut buffer = Vec::new();
+    for &slot in slots {
+        let Ok(value) = opened.value(slot as usize, &mut buffer) else {
+            continue;
+        };
+        if slot % 32 == 0 {
+            let _ = page.find([(column, value)]);
+            let _ = opened.find(slot as usize..page.rows(), &value);
+            let _ = opened.select(Bound::Included(value), Bound::Unbounded);
+            let _ = opened.select(Bound::Unbounded, Bound::Excluded(value));
+        }
     }
 }
 
@@ -141,6 +178,48 @@ fn text_that_unfolds_without_end_is_refused() {
         page.decode_slots(0, &[0, 1]),
         Err(PageError::Malformed(_))
     ));
+}
+
+/// Two front-coded cells: `ab`, and one that shares `prefix` bytes with it and ends in `c`.
+fn front_coded(prefix: u8) -> Vec<u8> {
+    let plain = |words: [u8; 2]| {
+        let bytes = words.map(|word| u64::from(word).to_le_bytes());
+        [&[2], bytes.as_flattened()].concat()
+    };
+    page_of(
+        2,
+        20,
+        &[plain([0, prefix]), plain([2, 3]), b"abc".to_vec()].concat(),
+    )
+}
+
+#[test]
+fn a_cell_shares_only_what_the_cell_before_has() {
+    let types = [ColumnType::Text];
+    let page = open(&front_coded(2), &types).expect("the frame is right");
+    let expected: ArrayRef = std::sync::Arc::new(arrow_array::StringArray::from(vec!["ab", "abc"]));
+    super::assert_same(&page.decode(0).expect("two bytes are there"), &expected);
+
+    let page = open(&front_coded(3), &types).expect("the frame is right");
+    let column = page.open_column(0).expect("nothing is decoded yet");
+    assert!(page.decode(0).is_err());
+    assert!(page.decode_slots(0, &[1]).is_err());
+    assert!(column.value(1, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn exponents_beyond_the_powers_are_refused() {
+    let decimal = |exponent| page_of(1, 10, &[exponent, 0, 1, 4]);
+    let types = [ColumnType::Float64];
+    let page = open(&decimal(1), &types).expect("the frame is right");
+    let expected: ArrayRef = std::sync::Arc::new(arrow_array::Float64Array::from(vec![0.2]));
+    super::assert_same(
+        &page.decode(0).expect("a constant of 2 and exponent 1"),
+        &expected,
+    );
+    let page = open(&decimal(23), &types).expect("the frame is right");
+    assert!(page.decode(0).is_err());
+    assert!(page.open_column(0).is_err());
 }
 
 #[test]

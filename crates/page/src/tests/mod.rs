@@ -3,10 +3,12 @@
 mod damage;
 mod golden;
 mod round_trip;
+mod search;
 
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
     Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
@@ -147,6 +149,11 @@ impl Recipe {
         match self.shape {
             Shape::Constant if number.is_multiple_of(3) => String::new(),
             Shape::Outliers if number > 100 => "äöü long €".repeat(number as usize % 40),
+            Shape::Ascending if self.seed.is_multiple_of(5) => format!("customer {number:09}"),
+            Shape::Ascending if self.seed % 5 == 1 => {
+                let folder = "deep/".repeat(self.seed as usize % 60);
+                format!("{folder}{:07}/{}", number / 8, number % 2)
+            }
             Shape::Noise => format!("the number {number} and then {}", "z".repeat(row % 23)),
             _ => format!("value {number}"),
         }
@@ -175,6 +182,25 @@ impl Recipe {
         }
     }
 
+    /// Decimal fractions, fractions of both signs without an end, or anything.
+    fn double(&self, number: u64) -> f64 {
+        match self.seed % 3 {
+            0 => f64::from_bits(number),
+            1 if number < 1 << 40 => number as f64 / 100.0 - 3.0,
+            1 => f64::from_bits(number),
+            _ => (number as f64).sin(),
+        }
+    }
+
+    fn single(&self, number: u64) -> f32 {
+        match self.seed % 3 {
+            0 if number < 1 << 40 => number as f32 / 8.0,
+            0 => f32::from_bits(number as u32),
+            1 => (number as f32).sin(),
+            _ => number as f32 / 7.0,
+        }
+    }
+
     fn array(&self, rows: usize) -> ArrayRef {
         match self.column_type {
             ColumnType::Bool => {
@@ -187,8 +213,8 @@ impl Recipe {
             ColumnType::Int32 => self.primitive::<Int32Type>(rows, |n| n as i32),
             ColumnType::Int64 => self.primitive::<Int64Type>(rows, |n| n as i64),
             ColumnType::UInt64 => self.primitive::<UInt64Type>(rows, |n| n),
-            ColumnType::Float32 => self.primitive::<Float32Type>(rows, |n| n as f32 / 7.0),
-            ColumnType::Float64 => self.primitive::<Float64Type>(rows, f64::from_bits),
+            ColumnType::Float32 => self.primitive::<Float32Type>(rows, |n| self.single(n)),
+            ColumnType::Float64 => self.primitive::<Float64Type>(rows, |n| self.double(n)),
             ColumnType::Decimal { .. } => {
                 self.primitive::<Decimal128Type>(rows, |n| self.decimal(n))
             }
@@ -220,12 +246,21 @@ fn assert_same(actual: &dyn Array, expected: &dyn Array) {
     assert_eq!(actual.data_type(), expected.data_type());
     match actual.data_type() {
         arrow_schema::DataType::Float64 => {
-            use arrow_array::cast::AsArray;
             let bits = |array: &dyn Array| -> Vec<Option<u64>> {
                 array
                     .as_primitive::<Float64Type>()
                     .iter()
                     .map(|v| v.map(f64::to_bits))
+                    .collect()
+            };
+            assert_eq!(bits(actual), bits(expected));
+        }
+        arrow_schema::DataType::Float32 => {
+            let bits = |array: &dyn Array| -> Vec<Option<u32>> {
+                array
+                    .as_primitive::<Float32Type>()
+                    .iter()
+                    .map(|v| v.map(f32::to_bits))
                     .collect()
             };
             assert_eq!(bits(actual), bits(expected));

@@ -4,6 +4,8 @@
 //! the cell, up to the end of the segment
 //! ```
 
+use arrow_buffer::BooleanBuffer;
+
 use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
@@ -48,9 +50,21 @@ impl<'a> TextDecoder<'a> for Constant<'a> {
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
         Ok(self.repeat(slots.len()))
     }
+
+    fn cell<'b>(&'b self, _: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
+        Ok(self.cell)
+    }
 }
 
 impl Constant<'_> {
+    pub(super) fn select(&self, contains: impl Fn(&[u8]) -> bool) -> BooleanBuffer {
+        if contains(self.cell) {
+            BooleanBuffer::new_set(self.rows)
+        } else {
+            BooleanBuffer::new_unset(self.rows)
+        }
+    }
+
     fn repeat(&self, count: usize) -> TextCells {
         let length = self.cell.len();
         let offsets = match length {

@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use arrow_buffer::BooleanBuffer;
 use hashbrown::HashMap;
 
 use crate::bit_packing::{bits, packed_bytes};
@@ -16,11 +17,12 @@ use crate::cell::Cell;
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
-use crate::words::{self, Sink, Words};
+use crate::words::{self, Sink, Stream};
 
 use super::cells::{SPARE_BYTES, TextCells, TextWriter};
+use super::ends::{self, Ends};
 use super::lengths::Lengths;
-use super::{TextDecoder, TextRows, check_decoded_bytes, ends};
+use super::{TextDecoder, TextRows, check_decoded_bytes};
 
 /// Rows to look at before the share of distinct cells counts.
 const ROWS_BEFORE_GIVING_UP: usize = 128;
@@ -129,12 +131,12 @@ impl<'a> Draft<'a> {
 }
 
 /// A parsed segment.
+#[derive(Debug)]
 pub(crate) struct Dictionary<'a> {
     rows: usize,
     segment_bytes: usize,
-    /// Where entries begin and end, one more than entries.
-    offsets: Vec<i32>,
-    codes: Words<'a>,
+    ends: Ends<'a>,
+    codes: Stream<'a>,
     bytes: &'a [u8],
 }
 
@@ -145,18 +147,13 @@ impl<'a> TextDecoder<'a> for Dictionary<'a> {
         if entries == 0 {
             return Err(PageError::Malformed("a dictionary is empty"));
         }
-        let offsets = ends::read(&mut segment, entries, section)?;
-        let codes = Words::open_stream(&mut segment, rows, section)?;
+        let ends = Ends::open(&mut segment, entries, section)?;
+        let codes = Stream::open(&mut segment, rows, section)?;
         let bytes = segment.take_rest();
-        if offsets[entries] as usize != bytes.len() {
-            return Err(PageError::Malformed(
-                "the ends of entries are not those of the bytes",
-            ));
-        }
         Ok(Self {
             rows,
             segment_bytes,
-            offsets,
+            ends,
             codes,
             bytes,
         })
@@ -173,42 +170,68 @@ impl<'a> TextDecoder<'a> for Dictionary<'a> {
         self.codes.gather(slots, &mut codes)?;
         self.look_up(&codes)
     }
+
+    fn cell<'b>(&'b self, slot: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
+        let code = usize::from(self.codes.get(slot) as Code);
+        if code >= self.ends.count() {
+            return Err(NO_SUCH_CODE);
+        }
+        self.ends.cell(code, self.bytes)
+    }
 }
+
+const NO_SUCH_CODE: PageError = PageError::Malformed("a code is not in the dictionary");
 
 /// A code as it is decoded. A page has fewer entries than rows, and those fit 16 bits.
 type Code = u16;
 
 impl Dictionary<'_> {
-    fn look_up(&self, codes: &[Code]) -> Result<TextCells, PageError> {
-        let entries = self.offsets.len() - 1;
-        if codes.iter().any(|&code| usize::from(code) >= entries) {
-            return Err(PageError::Malformed("a code is not in the dictionary"));
-        }
-        let length = |&code: &Code| self.begin(code + 1) - self.begin(code);
-        let decoded_bytes = codes.iter().map(length).sum();
-        check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
-        self.copy(codes, TextWriter::new(codes.len(), decoded_bytes))
+    /// Which cells `contains` holds for.
+    pub(super) fn select(
+        &self,
+        contains: impl Fn(&[u8]) -> bool,
+    ) -> Result<BooleanBuffer, PageError> {
+        let offsets = self.ends.offsets(self.bytes.len())?;
+        let contained: Vec<bool> = offsets
+            .windows(2)
+            .map(|pair| contains(&self.bytes[pair[0] as usize..pair[1] as usize]))
+            .collect();
+        words::select_codes(&self.codes, self.rows, &contained)
     }
 
-    /// Copies the entries of the codes: short ones, the usual case, with a fixed length.
-    fn copy(&self, codes: &[Code], mut writer: TextWriter) -> Result<TextCells, PageError> {
+    fn look_up(&self, codes: &[Code]) -> Result<TextCells, PageError> {
+        let offsets = self.ends.offsets(self.bytes.len())?;
+        let entries = self.ends.count();
+        if codes.iter().any(|&code| usize::from(code) >= entries) {
+            return Err(NO_SUCH_CODE);
+        }
+        let range = |code: Code| {
+            let code = usize::from(code);
+            offsets[code] as usize..offsets[code + 1] as usize
+        };
+        let decoded_bytes = codes.iter().map(|&code| range(code).len()).sum();
+        check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
+        let writer = TextWriter::new(codes.len(), decoded_bytes);
+        self.copy(codes.iter().map(|&code| range(code)), writer)
+    }
+
+    /// Copies entries: short ones, the usual case, with a fixed length.
+    fn copy(
+        &self,
+        entries: impl Iterator<Item = Range<usize>>,
+        mut writer: TextWriter,
+    ) -> Result<TextCells, PageError> {
         let mut padded = Vec::with_capacity(self.bytes.len() + SPARE_BYTES);
         padded.extend_from_slice(self.bytes);
         padded.resize(self.bytes.len() + SPARE_BYTES, 0);
-        for &code in codes {
-            let (begin, end) = (self.begin(code), self.begin(code + 1));
-            match padded[begin..].first_chunk::<SPARE_BYTES>() {
-                Some(piece) if end - begin <= SPARE_BYTES => writer.append(piece, end - begin)?,
-                _ => writer.append_long(&padded[begin..end])?,
+        for entry in entries {
+            match padded[entry.start..].first_chunk::<SPARE_BYTES>() {
+                Some(piece) if entry.len() <= SPARE_BYTES => writer.append(piece, entry.len())?,
+                _ => writer.append_long(&padded[entry])?,
             }
             writer.end_cell();
         }
         writer.finish()
-    }
-
-    #[inline]
-    fn begin(&self, code: Code) -> usize {
-        self.offsets[usize::from(code)] as usize
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! 1. All cells equal: constant.
 //! 2. Few distinct cells: a dictionary.
-//! 3. Long cells that share pieces: a symbol table (FSST).
-//! 4. Otherwise plain.
+//! 3. Ascending cells: what each shares with the one before is left out (front coding).
+//! 4. Long cells that share pieces: a symbol table (FSST).
+//! 5. Otherwise plain.
 //!
 //! Does not: know cells that are NULL (see `nulls`), check UTF-8 (the Arrow array does when it is
 //! built).
@@ -14,11 +15,12 @@ mod dictionary;
 mod ends;
 mod lengths;
 mod plain;
+mod prefixes;
 mod symbols;
 
 use std::ops::Range;
 
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 
 use crate::cursor::Cursor;
 use crate::error::PageError;
@@ -30,6 +32,7 @@ use constant::Constant;
 use dictionary::Dictionary;
 use lengths::Lengths;
 use plain::Plain;
+use prefixes::Prefixes;
 use symbols::Symbols;
 
 /// The codecs of text. The numbers are on disk: never change them.
@@ -40,13 +43,20 @@ pub(crate) enum TextCodec {
     Constant = 17,
     Dictionary = 18,
     Symbols = 19,
+    Prefixes = 20,
 }
 
 impl TextCodec {
     pub(crate) fn from_u8(number: u8) -> Option<Self> {
-        [Self::Plain, Self::Constant, Self::Dictionary, Self::Symbols]
-            .into_iter()
-            .find(|&codec| codec as u8 == number)
+        [
+            Self::Plain,
+            Self::Constant,
+            Self::Dictionary,
+            Self::Symbols,
+            Self::Prefixes,
+        ]
+        .into_iter()
+        .find(|&codec| codec as u8 == number)
     }
 }
 
@@ -80,7 +90,7 @@ impl<'a> TextRows<'a> {
         self.offsets.len() - 1
     }
 
-    fn lengths(&self) -> impl Iterator<Item = usize> {
+    fn lengths(self) -> impl Iterator<Item = usize> {
         self.offsets
             .windows(2)
             .map(|pair| (pair[1] - pair[0]) as usize)
@@ -121,30 +131,71 @@ impl TextEncoder {
             return TextCodec::Constant;
         }
         let lengths = Lengths::of(rows.lengths());
+        let mut draft = Draft::Plain;
         let mut bytes_max = lengths.sum + lengths.packed_bytes();
-        let dictionary =
-            dictionary::Draft::of(rows).filter(|dictionary| dictionary.bytes() < bytes_max);
-        if let Some(dictionary) = &dictionary {
+        if let Some(prefixes) = prefixes::Draft::of(rows)
+            && prefixes.bytes() * 100 < bytes_max * PREFIXES_PERCENT_MAX
+        {
+            bytes_max = prefixes.bytes();
+            draft = Draft::Prefixes(prefixes);
+        }
+        if draft.may_repeat()
+            && let Some(dictionary) = dictionary::Draft::of(rows)
+            && dictionary.bytes() < bytes_max
+        {
             bytes_max = dictionary.bytes();
+            draft = Draft::Dictionary(dictionary);
         }
         // Decoding symbols takes longer, so they have to earn it.
         let symbols_max = bytes_max * SYMBOLS_PERCENT_MAX / 100;
         if let Some(symbols) = self.symbols.draft(rows, lengths.sum, symbols_max) {
-            symbols.encode(sink);
-            return TextCodec::Symbols;
+            draft = Draft::Symbols(symbols);
         }
-        match dictionary {
-            Some(dictionary) => {
+        draft.encode(rows, sink)
+    }
+}
+
+/// A codec's work before it is known whether it is the best.
+enum Draft<'a> {
+    Plain,
+    Dictionary(dictionary::Draft<'a>),
+    Symbols(symbols::Draft),
+    Prefixes(prefixes::Draft),
+}
+
+impl Draft<'_> {
+    /// Whether cells may be equal, as far as the draft knows.
+    fn may_repeat(&self) -> bool {
+        match self {
+            Self::Prefixes(prefixes) => prefixes.repeats(),
+            _ => true,
+        }
+    }
+
+    fn encode(&self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
+        match self {
+            Self::Plain => {
+                plain::encode(rows, sink);
+                TextCodec::Plain
+            }
+            Self::Dictionary(dictionary) => {
                 dictionary.encode(sink);
                 TextCodec::Dictionary
             }
-            None => {
-                plain::encode(rows, sink);
-                TextCodec::Plain
+            Self::Symbols(symbols) => {
+                symbols.encode(sink);
+                TextCodec::Symbols
+            }
+            Self::Prefixes(prefixes) => {
+                prefixes.encode(rows, sink);
+                TextCodec::Prefixes
             }
         }
     }
 }
+
+/// Front coding is taken if it needs no more than so many percent of the cells as they are.
+const PREFIXES_PERCENT_MAX: usize = 90;
 
 /// Symbols are taken if they need no more than so many percent of the next best codec's bytes.
 const SYMBOLS_PERCENT_MAX: usize = 85;
@@ -170,14 +221,38 @@ trait TextDecoder<'a>: Sized {
 
     /// The cells of `slots`, which ascend and are below the number of rows.
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError>;
+
+    /// The cell of a slot, which is below the number of rows; put together in `buffer` where it
+    /// does not lie ready.
+    fn cell<'b>(&'b self, slot: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], PageError>;
+
+    /// The first of the slots whose cell is not `below`, where those that are come first.
+    fn partition(
+        &self,
+        mut slots: Range<usize>,
+        buffer: &mut Vec<u8>,
+        below: impl Fn(&[u8]) -> bool,
+    ) -> Result<usize, PageError> {
+        while !slots.is_empty() {
+            let middle = slots.start + slots.len() / 2;
+            if below(self.cell(middle, buffer)?) {
+                slots.start = middle + 1;
+            } else {
+                slots.end = middle;
+            }
+        }
+        Ok(slots.start)
+    }
 }
 
 /// Text in a segment, parsed and ready to decode.
+#[derive(Debug)]
 pub(crate) enum Text<'a> {
     Plain(Plain<'a>),
     Constant(Constant<'a>),
     Dictionary(Dictionary<'a>),
     Symbols(Symbols<'a>),
+    Prefixes(Prefixes<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
@@ -188,6 +263,7 @@ macro_rules! each_codec {
             Text::Constant($codec) => $body,
             Text::Dictionary($codec) => $body,
             Text::Symbols($codec) => $body,
+            Text::Prefixes($codec) => $body,
         }
     };
 }
@@ -204,6 +280,7 @@ impl<'a> Text<'a> {
             TextCodec::Constant => Self::Constant(Constant::open(segment, rows, section)?),
             TextCodec::Dictionary => Self::Dictionary(Dictionary::open(segment, rows, section)?),
             TextCodec::Symbols => Self::Symbols(Symbols::open(segment, rows, section)?),
+            TextCodec::Prefixes => Self::Prefixes(Prefixes::open(segment, rows, section)?),
         })
     }
 
@@ -215,5 +292,43 @@ impl<'a> Text<'a> {
     /// The cells of `slots`, which ascend and are below the number of rows.
     pub(crate) fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
         each_codec!(self, codec => codec.gather(slots))
+    }
+
+    /// The cell of a slot, which is below the number of rows. `buffer` is memory to use.
+    pub(crate) fn cell<'b>(
+        &'b self,
+        slot: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], PageError> {
+        each_codec!(self, codec => codec.cell(slot, buffer))
+    }
+
+    /// The first of the slots whose cell is not `below`, where those that are come first.
+    pub(crate) fn partition(
+        &self,
+        slots: Range<usize>,
+        buffer: &mut Vec<u8>,
+        below: impl Fn(&[u8]) -> bool,
+    ) -> Result<usize, PageError> {
+        each_codec!(self, codec => codec.partition(slots, buffer, below))
+    }
+
+    /// Which of `rows` cells `contains` holds for: asked once where cells are constant, and once
+    /// an entry of a dictionary.
+    pub(crate) fn select(
+        &self,
+        rows: usize,
+        contains: impl Fn(&[u8]) -> bool,
+    ) -> Result<BooleanBuffer, PageError> {
+        match self {
+            Self::Constant(constant) => Ok(constant.select(contains)),
+            Self::Dictionary(dictionary) => dictionary.select(contains),
+            _ => {
+                let TextCells { offsets, bytes } = self.decode()?;
+                Ok(BooleanBuffer::collect_bool(rows, |row| {
+                    contains(&bytes[offsets[row] as usize..offsets[row + 1] as usize])
+                }))
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@ use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::words::Sink;
 
-use super::{TextCells, TextDecoder, TextRows, ends};
+use super::ends::{self, Ends};
+use super::{TextCells, TextDecoder, TextRows};
 
 pub(super) fn encode(rows: TextRows<'_>, sink: &mut Sink<'_>) {
     ends::write(rows.lengths(), sink);
@@ -18,34 +19,36 @@ pub(super) fn encode(rows: TextRows<'_>, sink: &mut Sink<'_>) {
 /// A parsed segment.
 #[derive(Debug)]
 pub(crate) struct Plain<'a> {
-    offsets: Vec<i32>,
+    ends: Ends<'a>,
     bytes: &'a [u8],
 }
 
 impl<'a> TextDecoder<'a> for Plain<'a> {
     fn open(mut segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
-        let offsets = ends::read(&mut segment, rows, section)?;
-        let bytes = segment.take_rest();
-        if offsets[rows] as usize != bytes.len() {
-            return Err(PageError::Malformed(
-                "the ends of cells are not those of the bytes",
-            ));
-        }
-        Ok(Self { offsets, bytes })
+        let ends = Ends::open(&mut segment, rows, section)?;
+        Ok(Self {
+            ends,
+            bytes: segment.take_rest(),
+        })
     }
 
     fn decode(&self) -> Result<TextCells, PageError> {
         Ok(TextCells {
-            offsets: self.offsets.clone(),
+            offsets: self.ends.offsets(self.bytes.len())?,
             bytes: self.bytes.to_vec(),
         })
     }
 
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        let offsets = self.ends.offsets(self.bytes.len())?;
         let cell = |slot: u32| {
             let slot = slot as usize;
-            &self.bytes[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
+            &self.bytes[offsets[slot] as usize..offsets[slot + 1] as usize]
         };
         Ok(TextCells::collect(slots.iter().map(|&slot| cell(slot))))
+    }
+
+    fn cell<'b>(&'b self, slot: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
+        self.ends.cell(slot, self.bytes)
     }
 }

@@ -21,8 +21,9 @@ use crate::error::PageError;
 use crate::words::{self, Sink};
 
 use super::cells::{TextCells, TextWriter};
+use super::ends::Ends;
 use super::lengths::Lengths;
-use super::{TextDecoder, TextRows, ends};
+use super::{TextDecoder, TextRows};
 
 /// The code that says: the next byte is not a code.
 const ESCAPE: u8 = 255;
@@ -217,15 +218,17 @@ impl Draft {
 }
 
 /// A parsed segment.
+#[derive(Debug)]
 pub(crate) struct Symbols<'a> {
     table: Box<SymbolTable>,
     decoded_bytes: usize,
-    /// Where the codes of cells begin and end, one more than cells.
-    offsets: Vec<i32>,
+    /// Where the codes of cells end.
+    ends: Ends<'a>,
     codes: &'a [u8],
 }
 
 /// Symbols by code; those that do not exist are empty.
+#[derive(Debug)]
 struct SymbolTable {
     symbols: [[u8; SYMBOL_BYTES_MAX]; 256],
     lengths: [u8; 256],
@@ -297,13 +300,7 @@ impl<'a> TextDecoder<'a> for Symbols<'a> {
     fn open(mut segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
         let table = Box::new(SymbolTable::read(&mut segment)?);
         let decoded_bytes = segment.count(segment.len() * SYMBOL_BYTES_MAX)?;
-        let offsets = ends::read(&mut segment, rows, section)?;
-        let codes = segment.take_rest();
-        if offsets[rows] as usize != codes.len() {
-            return Err(PageError::Malformed(
-                "the ends of cells are not those of the codes",
-            ));
-        }
+        let ends = Ends::open(&mut segment, rows, section)?;
         if i32::try_from(decoded_bytes).is_err() {
             return Err(PageError::Malformed(
                 "a segment holds more text than an array can",
@@ -312,14 +309,15 @@ impl<'a> TextDecoder<'a> for Symbols<'a> {
         Ok(Self {
             table,
             decoded_bytes,
-            offsets,
-            codes,
+            ends,
+            codes: segment.take_rest(),
         })
     }
 
     fn decode(&self) -> Result<TextCells, PageError> {
-        let mut writer = TextWriter::new(self.offsets.len() - 1, self.decoded_bytes);
-        for pair in self.offsets.windows(2) {
+        let offsets = self.ends.offsets(self.codes.len())?;
+        let mut writer = TextWriter::new(offsets.len() - 1, self.decoded_bytes);
+        for pair in offsets.windows(2) {
             self.table
                 .expand(&self.codes[pair[0] as usize..pair[1] as usize], &mut writer)?;
         }
@@ -327,9 +325,10 @@ impl<'a> TextDecoder<'a> for Symbols<'a> {
     }
 
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        let offsets = self.ends.offsets(self.codes.len())?;
         let codes = |&slot: &u32| {
             let slot = slot as usize;
-            &self.codes[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
+            &self.codes[offsets[slot] as usize..offsets[slot + 1] as usize]
         };
         let bytes = slots
             .iter()
@@ -340,5 +339,20 @@ impl<'a> TextDecoder<'a> for Symbols<'a> {
             self.table.expand(codes(slot), &mut writer)?;
         }
         writer.finish()
+    }
+
+    fn cell<'b>(&'b self, slot: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
+        buffer.clear();
+        let mut codes = self.ends.cell(slot, self.codes)?.iter();
+        while let Some(&code) = codes.next() {
+            if code == ESCAPE {
+                buffer.push(*codes.next().ok_or(NO_BYTE)?);
+            } else {
+                let code = usize::from(code);
+                let length = usize::from(self.table.lengths[code]);
+                buffer.extend_from_slice(&self.table.symbols[code][..length]);
+            }
+        }
+        Ok(buffer)
     }
 }

@@ -4,11 +4,15 @@
 //! word (signed LEB128)
 //! ```
 
+use arrow_buffer::BooleanBuffer;
+
+use crate::bit_packing::Block;
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
+use crate::value::WordRange;
 
-use super::{Sink, WordDecoder};
+use super::{Sink, WordDecoder, all_or_none};
 
 pub(super) fn encode(words: &[u64], sink: &mut Sink<'_>) {
     debug_assert!(words.iter().all(|&word| word == words[0]), "one value");
@@ -44,5 +48,17 @@ impl<'a> WordDecoder<'a> for Constant {
     fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
         cells.resize(cells.len() + slots.len(), T::from_word(self.word));
         Ok(())
+    }
+
+    fn get(&self, _: usize) -> u64 {
+        self.word
+    }
+
+    fn block(&self, _: usize, words: &mut Block) {
+        words.fill(self.word);
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        Ok(all_or_none(rows, range.contains(self.word)))
     }
 }

@@ -17,14 +17,19 @@
 //! gap have no climbs: they take a few bytes however many they are. Climbs that need more than
 //! their width are exceptions.
 
+use std::ops::Range;
+
+use arrow_buffer::BooleanBuffer;
+
 use crate::bit_packing::{BLOCK, Block, Packed, Packer, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
+use crate::value::WordRange;
 
 use super::pfor::find_exceptions;
-use super::{Profile, Sink, WordDecoder};
+use super::{Profile, Sink, WordDecoder, block_bits, buffer_of, halve};
 
 /// The start of each block.
 pub(super) fn starts(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_ {
@@ -125,18 +130,88 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         for &slot in slots {
             let index = slot as usize / BLOCK;
             if unpacked != Some(index) {
-                self.climbs.unpack(index, &mut block);
-                self.patch(index, self.exceptions.seek(index * BLOCK), &mut block);
-                self.sum(index, self.starts.get(index), &mut block);
+                self.unpack(index, &mut block);
                 unpacked = Some(index);
             }
             cells.push(T::from_word(block[slot as usize % BLOCK]));
         }
         Ok(())
     }
+
+    fn get(&self, slot: usize) -> u64 {
+        let begin = slot - slot % BLOCK;
+        let climb = match slot == begin || self.is_even() {
+            true => 0,
+            false => self.climb(begin, slot),
+        };
+        self.first
+            .wrapping_add(self.step.wrapping_mul(slot as u64))
+            .wrapping_add(self.starts.get(slot / BLOCK))
+            .wrapping_add(climb)
+    }
+
+    fn block(&self, index: usize, words: &mut Block) {
+        self.unpack(index, words);
+    }
+
+    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+        if slots.is_empty() || self.is_even() {
+            return halve(slots, |slot| below(self.get(slot)));
+        }
+        let blocks = slots.start / BLOCK..(slots.end - 1) / BLOCK;
+        let next = halve(blocks, |index| below(self.get((index + 1) * BLOCK)));
+        let (begin, mut block) = (next * BLOCK, [0; BLOCK]);
+        self.unpack(next, &mut block);
+        let inside = slots.start.max(begin) - begin..slots.end.min(begin + BLOCK) - begin;
+        begin + halve(inside, |row| below(block[row]))
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        let mut block = [0; BLOCK];
+        let blocks = (0..self.climbs.blocks()).map(|index| {
+            self.unpack(index, &mut block);
+            block_bits(&block, |word| range.contains(word))
+        });
+        Ok(buffer_of(blocks.collect(), rows))
+    }
 }
 
 impl Delta<'_> {
+    /// Whether there are no climbs.
+    fn is_even(&self) -> bool {
+        self.climbs.width() == 0 && self.exceptions.len() == 0
+    }
+
+    /// The words of two slots next to each other in a block, the second one being `slot`.
+    pub(super) fn pair(&self, slot: usize) -> (u64, u64) {
+        let word = self.get(slot);
+        if self.is_even() {
+            return (word.wrapping_sub(self.step), word);
+        }
+        let climb = match self.exceptions.find(slot) {
+            Some(climb) => climb,
+            None => self.climbs.get(slot),
+        };
+        (word.wrapping_sub(self.step).wrapping_sub(climb), word)
+    }
+
+    /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.
+    fn climb(&self, begin: usize, slot: usize) -> u64 {
+        let mut block = [0; BLOCK];
+        self.climbs.unpack(begin / BLOCK, &mut block);
+        self.patch(begin / BLOCK, self.exceptions.seek(begin), &mut block);
+        block[..=slot - begin]
+            .iter()
+            .fold(0, |sum: u64, climb| sum.wrapping_add(*climb))
+    }
+
+    /// The words of a block.
+    fn unpack(&self, index: usize, block: &mut Block) {
+        self.climbs.unpack(index, block);
+        self.patch(index, self.exceptions.seek(index * BLOCK), block);
+        self.sum(index, self.starts.get(index), block);
+    }
+
     /// Puts the block's exceptions, which begin with number `exception`, over the packed
     /// climbs. Returns the number of the next block's first exception.
     fn patch(&self, index: usize, mut exception: usize, block: &mut Block) -> usize {

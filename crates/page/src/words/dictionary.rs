@@ -7,6 +7,7 @@
 //!
 //! Streams never use this codec themselves, so nothing nests deeper than this.
 
+use arrow_buffer::BooleanBuffer;
 use hashbrown::HashMap;
 
 use crate::bit_packing::{bits, packed_bytes};
@@ -14,7 +15,7 @@ use crate::cell::Cell;
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
 
-use super::{Profile, Sink, WordDecoder, Words, encode_stream};
+use super::{Profile, Sink, Stream, all_or_none, encode_stream};
 
 /// Distinct words that are fine whatever the number of rows.
 const ENTRIES_MIN: usize = 64;
@@ -81,24 +82,29 @@ fn sort(entries: &mut [u64], codes: &mut [u64]) {
 }
 
 /// A parsed segment.
+#[derive(Debug)]
 pub(crate) struct Dictionary<'a> {
     entry_count: usize,
     rows: usize,
-    entries: Box<Words<'a>>,
-    codes: Box<Words<'a>>,
+    entries: Stream<'a>,
+    codes: Stream<'a>,
 }
 
 /// A code as it is decoded. A page has fewer entries than rows, and those fit 16 bits.
 type Code = u16;
 
-impl<'a> WordDecoder<'a> for Dictionary<'a> {
-    fn open(cursor: &mut Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+impl<'a> Dictionary<'a> {
+    pub(super) fn open(
+        cursor: &mut Cursor<'a>,
+        rows: usize,
+        section: &'a [u8],
+    ) -> Result<Self, PageError> {
         let entry_count = cursor.count(rows)?;
         if entry_count == 0 {
             return Err(PageError::Malformed("a dictionary is empty"));
         }
-        let entries = Box::new(Words::open_stream(cursor, entry_count, section)?);
-        let codes = Box::new(Words::open_stream(cursor, rows, section)?);
+        let entries = Stream::open(cursor, entry_count, section)?;
+        let codes = Stream::open(cursor, rows, section)?;
         Ok(Self {
             entry_count,
             rows,
@@ -107,27 +113,75 @@ impl<'a> WordDecoder<'a> for Dictionary<'a> {
         })
     }
 
-    fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+    /// Appends all cells.
+    pub(super) fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
         let mut codes: Vec<Code> = Vec::with_capacity(self.rows);
         self.codes.decode(&mut codes)?;
         self.look_up(&codes, cells)
     }
 
-    fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+    /// Appends the cells of `slots`.
+    pub(super) fn gather<T: Cell>(
+        &self,
+        slots: &[u32],
+        cells: &mut Vec<T>,
+    ) -> Result<(), PageError> {
         let mut codes: Vec<Code> = Vec::with_capacity(slots.len());
         self.codes.gather(slots, &mut codes)?;
         self.look_up(&codes, cells)
     }
-}
 
-impl Dictionary<'_> {
+    /// The word of a slot.
+    pub(super) fn get(&self, slot: usize) -> Result<u64, PageError> {
+        let code = self.codes.get(slot) as Code;
+        if usize::from(code) >= self.entry_count {
+            return Err(NO_SUCH_CODE);
+        }
+        Ok(self.entries.get(usize::from(code)))
+    }
+
+    /// Which words `contains` holds for: asked once an entry.
+    pub(super) fn select(
+        &self,
+        contains: impl Fn(u64) -> bool,
+    ) -> Result<BooleanBuffer, PageError> {
+        let mut entries: Vec<u64> = Vec::with_capacity(self.entry_count);
+        self.entries.decode(&mut entries)?;
+        let contained: Vec<bool> = entries.into_iter().map(contains).collect();
+        select_codes(&self.codes, self.rows, &contained)
+    }
+
     fn look_up<T: Cell>(&self, codes: &[Code], cells: &mut Vec<T>) -> Result<(), PageError> {
         let mut entries: Vec<T> = Vec::with_capacity(self.entry_count);
         self.entries.decode(&mut entries)?;
         if codes.iter().any(|&code| usize::from(code) >= entries.len()) {
-            return Err(PageError::Malformed("a code is not in the dictionary"));
+            return Err(NO_SUCH_CODE);
         }
         cells.extend(codes.iter().map(|&code| entries[usize::from(code)]));
         Ok(())
     }
+}
+
+const NO_SUCH_CODE: PageError = PageError::Malformed("a code is not in the dictionary");
+
+/// Which rows have a code that is contained. Codes are not decoded where no entry is.
+pub(crate) fn select_codes(
+    codes: &Stream<'_>,
+    rows: usize,
+    contained: &[bool],
+) -> Result<BooleanBuffer, PageError> {
+    if !contained.contains(&true) {
+        return Ok(all_or_none(rows, false));
+    }
+    let mut decoded: Vec<Code> = Vec::with_capacity(rows);
+    codes.decode(&mut decoded)?;
+    if decoded
+        .iter()
+        .any(|&code| usize::from(code) >= contained.len())
+    {
+        return Err(NO_SUCH_CODE);
+    }
+    Ok(BooleanBuffer::collect_bool(rows, |row| {
+        contained[usize::from(decoded[row])]
+    }))
 }

@@ -1,8 +1,8 @@
 //! Codecs for words: the cells of fixed-width columns, and the codes and ends of text columns.
 //!
 //! A column's words are profiled once, every codec says from the profile what it would take,
-//! and the cheapest one encodes. Where even that one takes more than a byte a row, a dictionary
-//! is tried too. A *stream* is words inside another codec's segment; it begins with the number
+//! and the cheapest one encodes. Where even that one takes clearly more than a byte a row, a
+//! dictionary is tried too. A *stream* is words inside another codec's segment; it begins with the number
 //! of its codec, and is never a dictionary.
 //!
 //! Does not: know cells that are NULL (see `nulls`) or wider than a word (see `wide`).
@@ -15,13 +15,20 @@ mod plain;
 mod profile;
 mod run_length;
 
+use std::ops::Range;
+
+use arrow_buffer::{BooleanBuffer, Buffer};
+
+use crate::bit_packing::Block;
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::error::PageError;
+use crate::value::WordRange;
 
 use constant::Constant;
 use delta::Delta;
 use dictionary::Dictionary;
+pub(crate) use dictionary::select_codes;
 use pfor::Pfor;
 use plain::Plain;
 pub(crate) use profile::Profile;
@@ -37,6 +44,58 @@ trait WordDecoder<'a>: Sized {
 
     /// Appends the cells of `slots`, which ascend and are below the number of rows.
     fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError>;
+
+    /// The word of a slot, which is below the number of rows.
+    fn get(&self, slot: usize) -> u64;
+
+    /// The words of a block of slots. What lies behind the last word is anything.
+    fn block(&self, index: usize, words: &mut Block);
+
+    /// The first of the slots whose word is not `below`, where those that are come first.
+    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+        halve(slots, |slot| below(self.get(slot)))
+    }
+
+    /// Which of `rows` words are in the range.
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError>;
+}
+
+/// The first of the slots for which `below` does not hold, where those for which it does come
+/// first.
+fn halve(mut slots: Range<usize>, below: impl Fn(usize) -> bool) -> usize {
+    while !slots.is_empty() {
+        let middle = slots.start + slots.len() / 2;
+        if below(middle) {
+            slots.start = middle + 1;
+        } else {
+            slots.end = middle;
+        }
+    }
+    slots.start
+}
+
+fn all_or_none(rows: usize, all: bool) -> BooleanBuffer {
+    if all {
+        BooleanBuffer::new_set(rows)
+    } else {
+        BooleanBuffer::new_unset(rows)
+    }
+}
+
+/// One bit for each word of a block.
+#[inline]
+fn block_bits(block: &Block, contains: impl Fn(u64) -> bool) -> u64 {
+    let bit = |(index, &word): (usize, &u64)| u64::from(contains(word)) << index;
+    block
+        .iter()
+        .enumerate()
+        .map(bit)
+        .fold(0, |bits, bit| bits | bit)
+}
+
+/// The bits of all blocks as a buffer of `rows` bits.
+fn buffer_of(blocks: Vec<u64>, rows: usize) -> BooleanBuffer {
+    BooleanBuffer::new(Buffer::from_vec(blocks), 0, rows)
 }
 
 /// The codecs of words. The numbers are on disk: never change them.
@@ -84,23 +143,38 @@ const DICTIONARY_PERCENT_MAX: usize = 90;
 pub(crate) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> WordCodec {
     let profile = Profile::of(words);
     let choice = profile.cheapest(plain_bytes);
-    if choice.bytes > words.len() {
-        let bytes_max = choice.bytes * DICTIONARY_PERCENT_MAX / 100;
-        if let Some(dictionary) = dictionary::Draft::of(words, bytes_max) {
-            dictionary.encode(sink);
-            return WordCodec::Dictionary;
-        }
+    if let Some(dictionary) = encode_dictionary(words, choice.bytes, sink) {
+        return dictionary;
     }
     encode_as(choice.codec, words, &profile, plain_bytes, sink);
     choice.codec
 }
 
+/// Encodes the words with a dictionary if that is worth it against `bytes`, what the next best
+/// codec takes.
+pub(crate) fn encode_dictionary(
+    words: &[u64],
+    bytes: usize,
+    sink: &mut Sink<'_>,
+) -> Option<WordCodec> {
+    if bytes <= words.len() + words.len() / 16 {
+        return None;
+    }
+    let dictionary = dictionary::Draft::of(words, bytes * DICTIONARY_PERCENT_MAX / 100)?;
+    dictionary.encode(sink);
+    Some(WordCodec::Dictionary)
+}
+
 /// As [`encode`], with the number of the codec in front.
 pub(crate) fn encode_stream(words: &[u64], sink: &mut Sink<'_>) {
-    let profile = Profile::of(words);
+    encode_stream_as(words, &Profile::of(words), sink);
+}
+
+/// As [`encode_stream`], with the words' profile.
+pub(crate) fn encode_stream_as(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let codec = profile.cheapest(size_of::<u64>()).codec;
     sink.segment.push(codec as u8);
-    encode_as(codec, words, &profile, size_of::<u64>(), sink);
+    encode_as(codec, words, profile, size_of::<u64>(), sink);
 }
 
 fn encode_as(
@@ -120,33 +194,41 @@ fn encode_as(
     }
 }
 
-/// Words in a segment, parsed and ready to decode.
-pub(crate) enum Words<'a> {
+/// A stream in a segment, parsed and ready to decode.
+#[derive(Debug)]
+pub(crate) enum Stream<'a> {
     Constant(Constant),
     Plain(Plain<'a>),
     RunLength(RunLength<'a>),
     Pfor(Pfor<'a>),
     Delta(Delta<'a>),
-    Dictionary(Dictionary<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
 macro_rules! each_codec {
-    ($words:expr, $codec:ident => $body:expr) => {
-        match $words {
-            Words::Constant($codec) => $body,
-            Words::Plain($codec) => $body,
-            Words::RunLength($codec) => $body,
-            Words::Pfor($codec) => $body,
-            Words::Delta($codec) => $body,
-            Words::Dictionary($codec) => $body,
+    ($stream:expr, $codec:ident => $body:expr) => {
+        match $stream {
+            Stream::Constant($codec) => $body,
+            Stream::Plain($codec) => $body,
+            Stream::RunLength($codec) => $body,
+            Stream::Pfor($codec) => $body,
+            Stream::Delta($codec) => $body,
         }
     };
 }
 
-impl<'a> Words<'a> {
-    /// Parses the segment of a column of `rows` words.
+impl<'a> Stream<'a> {
+    /// Parses a stream of `rows` words.
     pub(crate) fn open(
+        cursor: &mut Cursor<'a>,
+        rows: usize,
+        section: &'a [u8],
+    ) -> Result<Self, PageError> {
+        let codec = WordCodec::from_u8(cursor.byte()?).ok_or(NO_STREAM_CODEC)?;
+        Self::open_as(codec, size_of::<u64>(), cursor, rows, section)
+    }
+
+    fn open_as(
         codec: WordCodec,
         plain_bytes: usize,
         cursor: &mut Cursor<'a>,
@@ -159,35 +241,93 @@ impl<'a> Words<'a> {
             WordCodec::RunLength => Self::RunLength(RunLength::open(cursor, rows, section)?),
             WordCodec::Pfor => Self::Pfor(Pfor::open(cursor, rows, section)?),
             WordCodec::Delta => Self::Delta(Delta::open(cursor, rows, section)?),
-            WordCodec::Dictionary => Self::Dictionary(Dictionary::open(cursor, rows, section)?),
+            WordCodec::Dictionary => return Err(NO_STREAM_CODEC),
         })
     }
 
-    /// Parses a stream of `rows` words.
-    pub(crate) fn open_stream(
+    /// Appends all words.
+    pub(crate) fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        each_codec!(self, codec => codec.decode(cells))
+    }
+
+    /// Appends the words of `slots`, which ascend and are below the number of rows.
+    pub(crate) fn gather<T: Cell>(
+        &self,
+        slots: &[u32],
+        cells: &mut Vec<T>,
+    ) -> Result<(), PageError> {
+        each_codec!(self, codec => codec.gather(slots, cells))
+    }
+
+    /// The word of a slot, which is below the number of rows.
+    #[inline]
+    pub(crate) fn get(&self, slot: usize) -> u64 {
+        each_codec!(self, codec => codec.get(slot))
+    }
+
+    /// The words of the slot before and of the slot itself, which is not the first of a block.
+    #[inline]
+    pub(crate) fn pair(&self, slot: usize) -> (u64, u64) {
+        match self {
+            Self::Delta(delta) => delta.pair(slot),
+            _ => (self.get(slot - 1), self.get(slot)),
+        }
+    }
+
+    /// The words of a block of slots. What lies behind the last word is anything.
+    pub(crate) fn block(&self, index: usize, words: &mut Block) {
+        each_codec!(self, codec => codec.block(index, words))
+    }
+
+    /// The first of the slots whose word is not `below`, where those that are come first.
+    pub(crate) fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+        each_codec!(self, codec => codec.partition(slots, below))
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        each_codec!(self, codec => codec.select(rows, range))
+    }
+}
+
+const NO_STREAM_CODEC: PageError =
+    PageError::Malformed("a stream names a codec that streams do not have");
+
+/// Words in a segment, parsed and ready to decode.
+#[derive(Debug)]
+pub(crate) enum Words<'a> {
+    Stream(Stream<'a>),
+    Dictionary(Dictionary<'a>),
+}
+
+impl<'a> Words<'a> {
+    /// Parses the segment of a column of `rows` words.
+    pub(crate) fn open(
+        codec: WordCodec,
+        plain_bytes: usize,
         cursor: &mut Cursor<'a>,
         rows: usize,
         section: &'a [u8],
     ) -> Result<Self, PageError> {
-        let codec = WordCodec::from_u8(cursor.byte()?)
-            .filter(|&codec| codec != WordCodec::Dictionary)
-            .ok_or(PageError::Malformed(
-                "a stream names a codec that streams do not have",
-            ))?;
-        Self::open(codec, size_of::<u64>(), cursor, rows, section)
+        Ok(match codec {
+            WordCodec::Dictionary => Self::Dictionary(Dictionary::open(cursor, rows, section)?),
+            _ => Self::Stream(Stream::open_as(codec, plain_bytes, cursor, rows, section)?),
+        })
     }
 
     /// The word that all rows have, if the codec knows it.
     pub(crate) fn constant(&self) -> Option<u64> {
         match self {
-            Self::Constant(constant) => Some(constant.word()),
+            Self::Stream(Stream::Constant(constant)) => Some(constant.word()),
             _ => None,
         }
     }
 
     /// Appends all cells.
     pub(crate) fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
-        each_codec!(self, codec => codec.decode(cells))
+        match self {
+            Self::Stream(stream) => stream.decode(cells),
+            Self::Dictionary(dictionary) => dictionary.decode(cells),
+        }
     }
 
     /// Appends the cells of `slots`, which ascend and are below the number of rows.
@@ -196,6 +336,66 @@ impl<'a> Words<'a> {
         slots: &[u32],
         cells: &mut Vec<T>,
     ) -> Result<(), PageError> {
-        each_codec!(self, codec => codec.gather(slots, cells))
+        match self {
+            Self::Stream(stream) => stream.gather(slots, cells),
+            Self::Dictionary(dictionary) => dictionary.gather(slots, cells),
+        }
+    }
+
+    /// The word of a slot, which is below the number of rows.
+    #[inline]
+    pub(crate) fn get(&self, slot: usize) -> Result<u64, PageError> {
+        match self {
+            Self::Stream(stream) => Ok(stream.get(slot)),
+            Self::Dictionary(dictionary) => dictionary.get(slot),
+        }
+    }
+
+    /// The first of the slots whose word is not `below`, where those that are come first.
+    pub(crate) fn partition(
+        &self,
+        mut slots: Range<usize>,
+        below: impl Fn(u64) -> bool,
+    ) -> Result<usize, PageError> {
+        match self {
+            Self::Stream(stream) => Ok(stream.partition(slots, below)),
+            Self::Dictionary(dictionary) => {
+                while !slots.is_empty() {
+                    let middle = slots.start + slots.len() / 2;
+                    if below(dictionary.get(middle)?) {
+                        slots.start = middle + 1;
+                    } else {
+                        slots.end = middle;
+                    }
+                }
+                Ok(slots.start)
+            }
+        }
+    }
+
+    /// Which of `rows` words are in the range.
+    pub(crate) fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        match self {
+            Self::Stream(stream) => stream.select(rows, range),
+            Self::Dictionary(dictionary) => dictionary.select(|word| range.contains(word)),
+        }
+    }
+
+    /// Which of `rows` words `contains` holds for.
+    pub(crate) fn select_by(
+        &self,
+        rows: usize,
+        contains: impl Fn(u64) -> bool,
+    ) -> Result<BooleanBuffer, PageError> {
+        match self {
+            Self::Stream(stream) => {
+                let mut words: Vec<u64> = Vec::with_capacity(rows);
+                stream.decode(&mut words)?;
+                Ok(BooleanBuffer::collect_bool(rows, |row| {
+                    contains(words[row])
+                }))
+            }
+            Self::Dictionary(dictionary) => dictionary.select(contains),
+        }
     }
 }

@@ -7,13 +7,16 @@
 //! A word is base + distance, wrapping. Where a slot has an exception, its distance comes from
 //! there and the packed bits mean nothing (they are the low bits of it).
 
-use crate::bit_packing::{BLOCK, Packed, Packer, mask};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+
+use crate::bit_packing::{BLOCK, Block, Packed, Packer, mask};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions};
+use crate::value::WordRange;
 
-use super::{Profile, Sink, WordDecoder};
+use super::{Profile, Sink, WordDecoder, all_or_none, block_bits, buffer_of};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (base, width) = (profile.base, profile.frame.width);
@@ -77,11 +80,11 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
         let start = cells.len();
-        let mut block = [0; BLOCK];
-        for index in 0..self.distances.blocks() {
-            self.distances.unpack(index, &mut block);
-            let distances = &block[..self.distances.block_len(index)];
-            cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));
+        match self.distances.width() {
+            8 => self.widen::<T, 1>(cells),
+            16 => self.widen::<T, 2>(cells),
+            32 => self.widen::<T, 4>(cells),
+            _ => self.unpack(cells),
         }
         for (slot, distance) in self.exceptions.iter() {
             cells[start + slot] = self.cell(distance);
@@ -93,32 +96,89 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
         let start = cells.len();
         let distances = slots.iter().map(|&slot| self.distances.get(slot as usize));
         cells.extend(distances.map(|distance| self.cell::<T>(distance)));
-        self.patch(slots, &mut cells[start..]);
+        self.exceptions.patch(slots, |index, distance| {
+            cells[start + index] = self.cell(distance);
+        });
         Ok(())
+    }
+
+    #[inline]
+    fn get(&self, slot: usize) -> u64 {
+        let distance = match self.exceptions.find(slot) {
+            Some(distance) => distance,
+            None => self.distances.get(slot),
+        };
+        self.base.wrapping_add(distance)
+    }
+
+    fn block(&self, index: usize, words: &mut Block) {
+        self.distances.unpack(index, words);
+        for word in words.iter_mut() {
+            *word = word.wrapping_add(self.base);
+        }
+        let mut exception = self.exceptions.seek(index * BLOCK);
+        while exception < self.exceptions.len() {
+            let slot = self.exceptions.slot(exception);
+            if slot >= (index + 1) * BLOCK {
+                break;
+            }
+            words[slot % BLOCK] = self.base.wrapping_add(self.exceptions.distance(exception));
+            exception += 1;
+        }
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        let last = self.base.wrapping_add(mask(self.distances.width()));
+        let selected = match range.decides(self.base, last) {
+            Some(all) => all_or_none(rows, all),
+            None => self.select_packed(rows, range),
+        };
+        if self.exceptions.len() == 0 {
+            return Ok(selected);
+        }
+        let mut patched = BooleanBufferBuilder::new(rows);
+        patched.append_buffer(&selected);
+        for (slot, distance) in self.exceptions.iter() {
+            patched.set_bit(slot, range.contains(self.base.wrapping_add(distance)));
+        }
+        Ok(patched.finish())
     }
 }
 
 impl Pfor<'_> {
+    /// Decodes distances of any width.
+    fn unpack<T: Cell>(&self, cells: &mut Vec<T>) {
+        let mut block = [0; BLOCK];
+        for index in 0..self.distances.blocks() {
+            self.distances.unpack(index, &mut block);
+            let distances = &block[..self.distances.block_len(index)];
+            cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));
+        }
+    }
+
+    /// Decodes distances of whole bytes, for which the compiler knows vector instructions.
+    fn widen<T: Cell, const BYTES: usize>(&self, cells: &mut Vec<T>) {
+        let distances = self.distances.whole_bytes::<BYTES>();
+        cells.extend(distances.iter().map(|distance| {
+            let mut padded = [0; size_of::<u64>()];
+            padded[..BYTES].copy_from_slice(distance);
+            self.cell::<T>(u64::from_le_bytes(padded))
+        }));
+    }
+
+    fn select_packed(&self, rows: usize, range: WordRange) -> BooleanBuffer {
+        let mut block = [0; BLOCK];
+        let blocks = (0..self.distances.blocks()).map(|index| {
+            self.distances.unpack(index, &mut block);
+            block_bits(&block, |distance| {
+                range.contains(self.base.wrapping_add(distance))
+            })
+        });
+        buffer_of(blocks.collect(), rows)
+    }
+
     #[inline]
     fn cell<T: Cell>(&self, distance: u64) -> T {
         T::from_word(self.base.wrapping_add(distance))
-    }
-
-    /// Slots and exceptions both ascend: each exception looks for its slot behind the last one.
-    fn patch<T: Cell>(&self, slots: &[u32], cells: &mut [T]) {
-        let mut from = 0;
-        for (slot, distance) in self.exceptions.iter() {
-            from += slots[from..].partition_point(|&wanted| (wanted as usize) < slot);
-            while slots
-                .get(from)
-                .is_some_and(|&wanted| wanted as usize == slot)
-            {
-                cells[from] = self.cell(distance);
-                from += 1;
-            }
-            if from == slots.len() {
-                break;
-            }
-        }
     }
 }

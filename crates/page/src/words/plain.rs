@@ -4,11 +4,17 @@
 //! rows × cell bytes (1, 2, 4 or 8; the column's type says how many, streams have 8)
 //! ```
 
+use std::ops::Range;
+
+use arrow_buffer::BooleanBuffer;
+
+use crate::bit_packing::{BLOCK, Block};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::error::PageError;
+use crate::value::WordRange;
 
-use super::Sink;
+use super::{Sink, halve};
 
 pub(super) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) {
     for word in words {
@@ -59,6 +65,36 @@ impl<'a> Plain<'a> {
             _ => self.pick::<T, 8>(slots, cells),
         }
         Ok(())
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: usize) -> u64 {
+        match self.plain_bytes {
+            1 => cell(self.words::<1>()[slot]),
+            2 => cell(self.words::<2>()[slot]),
+            4 => cell(self.words::<4>()[slot]),
+            _ => cell(self.words::<8>()[slot]),
+        }
+    }
+
+    /// See [`super::WordDecoder::block`].
+    pub(super) fn block(&self, index: usize, words: &mut Block) {
+        let rows = self.bytes.len() / self.plain_bytes;
+        for (slot, word) in (index * BLOCK..rows).zip(words) {
+            *word = self.get(slot);
+        }
+    }
+
+    /// See [`super::WordDecoder::partition`].
+    pub(super) fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+        halve(slots, |slot| below(self.get(slot)))
+    }
+
+    /// See [`super::WordDecoder::select`].
+    pub(super) fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        Ok(BooleanBuffer::collect_bool(rows, |row| {
+            range.contains(self.get(row))
+        }))
     }
 
     fn pick<T: Cell, const BYTES: usize>(&self, slots: &[u32], cells: &mut Vec<T>) {

@@ -2,7 +2,9 @@
 //!
 //! 1. One pass finds the extremes, the number of runs and the smallest step between neighbours.
 //! 2. Another counts how many bits each word needs above the minimum, and each step above the
-//!    smallest step.
+//!    smallest step. Where there are many words it looks at every eighth block only, then counts
+//!    the exceptions of the width that this suggests, and looks at all words if there are more
+//!    than the blocks promised.
 //! 3. From these counts the best width of a frame follows exactly: each width costs its bits
 //!    for every word and an exception for every word that needs more.
 //! 4. If nearly all words need the same number of bits, the minimum lies apart from them (a 0 or
@@ -40,31 +42,64 @@ impl Frame {
     };
 
     /// The width at which packed words and exceptions together are smallest.
-    fn best(counts: &BitCounts, exception_bytes: usize) -> Self {
-        let rows = counts.iter().sum::<u32>() as usize;
+    /// Of `rows` words some may be counted: they stand for the others.
+    fn best(counts: &BitCounts, rows: usize, exception_bytes: usize) -> Self {
+        let counted = counts.iter().sum::<u32>() as usize;
         let width_max = largest(counts);
-        let bytes = packed_bytes(rows, width_max);
-        let mut best = Self {
-            width: width_max,
-            exceptions: 0,
-            bytes,
-        };
-        let mut exceptions = 0;
+        let mut best = Self::at(width_max, 0, rows, exception_bytes);
+        let mut above = 0;
         for width in (0..width_max).rev() {
-            exceptions += counts[width as usize + 1] as usize;
-            let reference = unsigned_bytes(exceptions as u64) + 4;
-            let bytes = packed_bytes(rows, width) + exceptions * exception_bytes + reference;
-            if bytes < best.bytes {
-                best = Self {
-                    width,
-                    exceptions,
-                    bytes,
-                };
+            above += counts[width as usize + 1] as usize;
+            let exceptions = (above * rows).div_ceil(counted);
+            if exceptions * exception_bytes >= best.bytes {
+                break;
+            }
+            let frame = Self::at(width, exceptions, rows, exception_bytes);
+            if frame.bytes < best.bytes {
+                best = frame;
             }
         }
         best
     }
+
+    fn at(width: u32, exceptions: usize, rows: usize, exception_bytes: usize) -> Self {
+        let reference = match exceptions {
+            0 => 0,
+            _ => unsigned_bytes(exceptions as u64) + 4,
+        };
+        Self {
+            width,
+            exceptions,
+            bytes: packed_bytes(rows, width) + exceptions * exception_bytes + reference,
+        }
+    }
+
+    /// The frame with the number of exceptions that the distances really have; `None` if that is
+    /// many more than it was made for.
+    fn counted(self, distances: impl ExactSizeIterator<Item = u64>, largest: u32) -> Option<Self> {
+        let rows = distances.len();
+        if self.width >= largest {
+            return Some(Self::at(self.width, 0, rows, 1));
+        }
+        let mask = mask(self.width);
+        let exceptions = distances.map(|distance| usize::from(distance > mask)).sum();
+        let promised = self.exceptions * 2 + rows / EXCEPTIONS_UNFORESEEN;
+        (exceptions <= promised)
+            .then(|| Self::at(self.width, exceptions, rows, exception_bytes(largest)))
+    }
 }
+
+/// Words of which all are counted; of more, some blocks.
+const COUNTED_ROWS_MAX: usize = 1024;
+
+/// One block in so many is counted.
+const BLOCKS_PER_COUNTED: usize = 8;
+
+/// One exception in so many words is fine where the counted blocks had none.
+const EXCEPTIONS_UNFORESEEN: usize = 128;
+
+/// Steps that need more than so many percent of what the frame takes are not looked at again.
+const STEPS_PERCENT_MAX: usize = 140;
 
 /// A codec and what it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +120,8 @@ pub(crate) struct Profile {
     pub(crate) runs: usize,
     /// The smallest difference between a word and the one before it.
     pub(crate) step: i64,
+    /// The largest difference.
+    step_max: i64,
     /// The first word of the best frame.
     pub(crate) base: u64,
     /// The best frame.
@@ -107,13 +144,15 @@ impl Profile {
 
     fn extremes(words: &[u64]) -> Self {
         let first = *words.first().expect("a page has at least one row") as i64;
-        let (mut min, mut max, mut step, mut runs) = (first, first, i64::MAX, 1);
+        let (mut min, mut max, mut runs) = (first, first, 1);
+        let (mut step, mut step_max) = (i64::MAX, i64::MIN);
         for pair in words.windows(2) {
             let word = pair[1] as i64;
             let difference = word.wrapping_sub(pair[0] as i64);
             min = min.min(word);
             max = max.max(word);
             step = step.min(difference);
+            step_max = step_max.max(difference);
             runs += usize::from(difference != 0);
         }
         Self {
@@ -122,6 +161,7 @@ impl Profile {
             max,
             runs,
             step,
+            step_max,
             base: min as u64,
             frame: Frame::NONE,
             steps: Frame::NONE,
@@ -130,29 +170,75 @@ impl Profile {
     }
 
     fn measure_frames(&mut self, words: &[u64]) {
-        let mut word_bits = [0; 65];
-        let mut step_bits = [0; 65];
-        for pair in words.windows(2) {
-            let difference = pair[1].wrapping_sub(pair[0]);
-            word_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
-            step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += 1;
-        }
-        word_bits[bits(words[0].wrapping_sub(self.min as u64)) as usize] += 1;
-        self.frame = Frame::best(&word_bits, exception_bytes(largest(&word_bits)));
-        self.steps = Frame::best(&step_bits, exception_bytes(largest(&step_bits)));
-        self.start_width = delta::starts(words, self.step).map(bits).max().unwrap_or(0);
-        if word_bits[self.frame.width as usize] as usize * 4 > self.rows * 3 {
-            self.measure_upper_frame(words);
+        let starts = delta::starts(words, self.step);
+        self.start_width = starts.map(bits).max().unwrap_or(0);
+        if words.len() <= COUNTED_ROWS_MAX || !self.measure_some(words) {
+            self.measure(words, 1);
         }
     }
 
-    /// Measures frames that end at the maximum. What lies below has a distance that wraps.
-    fn measure_upper_frame(&mut self, words: &[u64]) {
+    /// Measures frames by one block in every `blocks`.
+    fn measure(&mut self, words: &[u64], blocks: usize) {
+        self.base = self.min as u64;
         let mut word_bits = [0; 65];
-        for word in words {
+        let mut step_bits = [0; 65];
+        for block in words.chunks(BLOCK + 1).step_by(blocks) {
+            for pair in block.windows(2) {
+                let difference = pair[1].wrapping_sub(pair[0]);
+                word_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
+                step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += 1;
+            }
+            word_bits[bits(block[0].wrapping_sub(self.min as u64)) as usize] += 1;
+        }
+        saw(&mut word_bits, self.range_width());
+        saw(&mut step_bits, self.step_range_width());
+        self.frame = Frame::best(&word_bits, self.rows, exception_bytes(self.range_width()));
+        self.steps = Frame::best(
+            &step_bits,
+            self.rows,
+            exception_bytes(self.step_range_width()),
+        );
+        if word_bits[self.frame.width as usize] as usize * blocks * 4 > self.rows * 3 {
+            self.measure_upper_frame(words, blocks);
+        }
+    }
+
+    /// Measures frames by some blocks, and then counts their exceptions in all words. Returns
+    /// whether the blocks were like the rest.
+    fn measure_some(&mut self, words: &[u64]) -> bool {
+        self.measure(words, BLOCKS_PER_COUNTED);
+        let base = self.base;
+        let largest = match base == self.min as u64 {
+            true => self.range_width(),
+            false => u64::BITS,
+        };
+        let distances = words.iter().map(|word| word.wrapping_sub(base));
+        let Some(frame) = self.frame.counted(distances, largest) else {
+            return false;
+        };
+        self.frame = frame;
+        if self.steps.bytes * 100 > frame.bytes * STEPS_PERCENT_MAX {
+            return true;
+        }
+        let step = self.step as u64;
+        let climbs = words
+            .windows(2)
+            .map(|pair| pair[1].wrapping_sub(pair[0]).wrapping_sub(step));
+        let Some(steps) = self.steps.counted(climbs, self.step_range_width()) else {
+            return false;
+        };
+        self.steps = steps;
+        true
+    }
+
+    /// Measures frames that end at the maximum. What lies below has a distance that wraps.
+    fn measure_upper_frame(&mut self, words: &[u64], blocks: usize) {
+        let mut word_bits = [0; 65];
+        for word in words.chunks(BLOCK + 1).step_by(blocks).flatten() {
             word_bits[bits((self.max as u64).wrapping_sub(*word)) as usize] += 1;
         }
-        let upper = Frame::best(&word_bits, exception_bytes(u64::BITS));
+        saw(&mut word_bits, self.range_width());
+        let upper = Frame::best(&word_bits, self.rows, exception_bytes(u64::BITS));
         if upper.bytes < self.frame.bytes {
             self.frame = upper;
             self.base = (self.max as u64).wrapping_sub(mask(upper.width));
@@ -206,10 +292,21 @@ impl Profile {
         header + starts + self.steps.bytes
     }
 
+    /// Bits of the largest climb, see [`delta`].
+    fn step_range_width(&self) -> u32 {
+        bits(self.step_max.wrapping_sub(self.step) as u64)
+    }
+
     /// Bits of the largest distance from the minimum.
     pub(crate) fn range_width(&self) -> u32 {
         bits(self.max.wrapping_sub(self.min) as u64)
     }
+}
+
+/// Makes sure that the bits of the largest word count, whichever blocks were counted.
+fn saw(counts: &mut BitCounts, bits: u32) {
+    let count = &mut counts[bits as usize];
+    *count = (*count).max(1);
 }
 
 /// The largest number of bits that occurs.

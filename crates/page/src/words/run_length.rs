@@ -9,12 +9,17 @@
 //! number of rows, and the run of a slot is found by binary search. A run's word is base +
 //! value, wrapping.
 
-use crate::bit_packing::{BLOCK, Packed, bits, pack};
+use std::ops::Range;
+
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+
+use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::error::PageError;
+use crate::value::WordRange;
 
-use super::{Profile, Sink, WordDecoder};
+use super::{Profile, Sink, WordDecoder, halve};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (mut ends, mut values) = (Vec::new(), Vec::new());
@@ -67,7 +72,7 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
             for run in 0..self.ends.block_len(index) {
                 let end = first + ends[run] as usize;
                 if end <= cells.len() || end > first + self.rows {
-                    return Err(PageError::Malformed("the ends of runs do not ascend"));
+                    return Err(NOT_ASCENDING);
                 }
                 cells.resize(end, self.cell(values[run]));
             }
@@ -83,7 +88,51 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
         }
         Ok(())
     }
+
+    fn get(&self, slot: usize) -> u64 {
+        let ends = 0..self.ends.count() - 1;
+        self.word(halve(ends, |run| self.ends.get(run) <= slot as u64))
+    }
+
+    fn block(&self, index: usize, words: &mut Block) {
+        let begin = index * BLOCK;
+        let mut run = 0;
+        for (slot, word) in (begin..self.rows).zip(words) {
+            run = self.seek(run, slot as u64);
+            *word = self.word(run);
+        }
+    }
+
+    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+        if slots.is_empty() {
+            return slots.start;
+        }
+        let first = self.seek(0, slots.start as u64);
+        let last = self.seek(first, slots.end as u64 - 1);
+        let run = halve(first..last + 1, |run| below(self.word(run)));
+        let begin = match run {
+            0 => 0,
+            _ => self.ends.get(run - 1) as usize,
+        };
+        begin.max(slots.start).min(slots.end)
+    }
+
+    fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        let mut selected = BooleanBufferBuilder::new(rows);
+        for run in 0..self.ends.count() {
+            let length = (self.ends.get(run) as usize).checked_sub(selected.len());
+            match length {
+                Some(length) if selected.len() + length <= rows => {
+                    selected.append_n(length, range.contains(self.word(run)));
+                }
+                _ => return Err(NOT_ASCENDING),
+            }
+        }
+        Ok(selected.finish())
+    }
 }
+
+const NOT_ASCENDING: PageError = PageError::Malformed("the ends of runs do not ascend");
 
 impl RunLength<'_> {
     /// The run of `slot`, at or behind run `from`: first in doubling steps, then by halves, so
@@ -106,6 +155,12 @@ impl RunLength<'_> {
             }
         }
         low
+    }
+
+    /// The word of a run.
+    #[inline]
+    fn word(&self, run: usize) -> u64 {
+        self.base.wrapping_add(self.values.get(run))
     }
 
     #[inline]

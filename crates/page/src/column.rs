@@ -1,0 +1,319 @@
+//! A column of a page without unpacking it: cells by slot, slots by value, slots by range.
+//!
+//! - By slot (Rose section 3.3): one step for frames and plain cells, a binary search for run
+//!   lengths and exceptions, a block of 64 for PFOR-DELTA, 16 suffixes for front coding.
+//! - By value: where cells ascend, the slots of a value are found by halving on the encoded form:
+//!   over runs, over the starts of blocks, over restarts, over slots otherwise.
+//! - By range: the slots whose cells lie in a range, for columns in any order. Run lengths decide
+//!   once a run, dictionaries once an entry, and a frame whose bounds decide is not unpacked.
+//!
+//! What a column holds of a page is parsed once when it is opened; nothing is decoded then.
+
+use std::cmp::Ordering;
+use std::ops::{Bound, Range};
+
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use types::ColumnType;
+
+use crate::cell::plain_bytes;
+use crate::cursor::Cursor;
+use crate::error::PageError;
+use crate::floats::{FloatCodec, Floats};
+use crate::header::Encoding;
+use crate::nulls::NullMap;
+use crate::text::{Text, TextCodec};
+use crate::value::{Value, WordOrder, WordRange};
+use crate::wide::{Wide, WideCodec};
+use crate::words::{WordCodec, Words};
+
+const NO_SUCH_CODEC: PageError = PageError::Malformed("the column's type has no such codec");
+
+/// An opened column of a page.
+#[derive(Debug)]
+pub struct Column<'a> {
+    column_type: ColumnType,
+    rows: usize,
+    nulls: NullMap<'a>,
+    cells: Cells<'a>,
+}
+
+/// The cells that are not NULL, by rank.
+#[derive(Debug)]
+enum Cells<'a> {
+    None,
+    Words(Words<'a>),
+    Floats(Floats<'a>),
+    Wide(Wide<'a>),
+    Text(Text<'a>),
+}
+
+impl<'a> Cells<'a> {
+    fn open(
+        column_type: ColumnType,
+        codec: u8,
+        mut cursor: Cursor<'a>,
+        stored: usize,
+        section: &'a [u8],
+    ) -> Result<Self, PageError> {
+        match column_type {
+            ColumnType::Text | ColumnType::Bytes => {
+                let codec = TextCodec::from_u8(codec).ok_or(NO_SUCH_CODEC)?;
+                return Text::open(codec, cursor, stored, section).map(Self::Text);
+            }
+            ColumnType::Float32 | ColumnType::Float64 => {
+                if let Some(codec) = FloatCodec::from_u8(codec) {
+                    return Floats::open(codec, cursor, stored, section).map(Self::Floats);
+                }
+            }
+            ColumnType::Decimal { .. } => {
+                if let Some(codec) = WideCodec::from_u8(codec) {
+                    return Wide::open(codec, cursor, stored, section).map(Self::Wide);
+                }
+            }
+            _ => {}
+        }
+        let codec = WordCodec::from_u8(codec).ok_or(NO_SUCH_CODEC)?;
+        let plain_bytes = plain_bytes(column_type);
+        Words::open(codec, plain_bytes, &mut cursor, stored, section).map(Self::Words)
+    }
+}
+
+impl<'a> Column<'a> {
+    pub(crate) fn open(
+        column_type: ColumnType,
+        encoding: Encoding,
+        rows: usize,
+        segment: &'a [u8],
+        section: &'a [u8],
+    ) -> Result<Self, PageError> {
+        let mut cursor = Cursor::new(segment);
+        let (nulls, cells) = if encoding == Encoding::ALL_NULL {
+            (NullMap::All, Cells::None)
+        } else {
+            let nulls = NullMap::open(encoding.null_form, &mut cursor, rows)?;
+            let stored = nulls.stored(rows);
+            let cells = Cells::open(column_type, encoding.codec, cursor, stored, section)?;
+            (nulls, cells)
+        };
+        Ok(Self {
+            column_type,
+            rows,
+            nulls,
+            cells,
+        })
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The cell of a slot. `buffer` is memory in which text is put together if it does not lie
+    /// ready.
+    ///
+    /// # Panics
+    /// When there is no such slot.
+    pub fn value<'b>(
+        &'b self,
+        slot: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Value<'b>, PageError> {
+        assert!(slot < self.rows, "slots are rows");
+        match self.nulls.rank(slot) {
+            None => Ok(Value::Null),
+            Some(rank) => self.stored(rank, buffer),
+        }
+    }
+
+    #[inline]
+    fn stored<'b>(&'b self, rank: usize, buffer: &'b mut Vec<u8>) -> Result<Value<'b>, PageError> {
+        Ok(match &self.cells {
+            Cells::None => Value::Null,
+            Cells::Words(words) => self.of_word(words.get(rank)?),
+            Cells::Wide(wide) => Value::Decimal(wide.get(rank)),
+            Cells::Text(text) => Value::Bytes(text.cell(rank, buffer)?),
+            Cells::Floats(floats) => match self.column_type {
+                ColumnType::Float32 => Value::Float32(floats.get(rank)),
+                _ => Value::Float64(floats.get(rank)),
+            },
+        })
+    }
+
+    #[inline]
+    fn of_word(&self, word: u64) -> Value<'static> {
+        match self.column_type {
+            ColumnType::Bool => Value::Bool(word as u8 != 0),
+            ColumnType::Int16 => Value::Int(i64::from(word as i16)),
+            ColumnType::Int32 | ColumnType::Date => Value::Int(i64::from(word as i32)),
+            ColumnType::UInt64 => Value::UInt(word),
+            ColumnType::Float32 => Value::Float32(f32::from_bits(word as u32)),
+            ColumnType::Float64 => Value::Float64(f64::from_bits(word)),
+            ColumnType::Decimal { .. } => Value::Decimal(i128::from(word as i64)),
+            _ => Value::Int(word as i64),
+        }
+    }
+
+    /// The slots of a value, in a range of slots whose cells ascend (see [`Value::order`]); where
+    /// they would be, if there is none.
+    ///
+    /// # Panics
+    /// When the range ends behind the last row, or the value is of another type.
+    pub fn find(&self, slots: Range<usize>, value: &Value<'_>) -> Result<Range<usize>, PageError> {
+        assert!(slots.end <= self.rows, "slots are rows");
+        let mut buffer = Vec::new();
+        let first = self.partition(slots.clone(), value, Ordering::Less, &mut buffer)?;
+        for slot in [first, first + 1] {
+            if slot >= slots.end || self.value(slot, &mut buffer)?.order(value).is_gt() {
+                return Ok(first..slot.min(slots.end).max(first));
+            }
+        }
+        let end = self.partition(first..slots.end, value, Ordering::Equal, &mut buffer)?;
+        Ok(first..end)
+    }
+
+    /// The first slot whose cell compares to the value as more than `most`.
+    fn partition(
+        &self,
+        slots: Range<usize>,
+        value: &Value<'_>,
+        most: Ordering,
+        buffer: &mut Vec<u8>,
+    ) -> Result<usize, PageError> {
+        if matches!(self.nulls, NullMap::None) {
+            match (&self.cells, value) {
+                (Cells::Words(words), value) if self.is_ordered_as_word(value) => {
+                    let order = WordOrder::of(self.column_type);
+                    let key = order.key(value.word().expect("the value was looked at"));
+                    return words.partition(slots, |word| order.key(word).cmp(&key) <= most);
+                }
+                (Cells::Text(text), Value::Bytes(bytes)) => {
+                    return text.partition(slots, buffer, |cell| cell.cmp(bytes) <= most);
+                }
+                _ => {}
+            }
+        }
+        let mut range = slots;
+        while !range.is_empty() {
+            let middle = range.start + range.len() / 2;
+            if self.value(middle, buffer)?.order(value) <= most {
+                range.start = middle + 1;
+            } else {
+                range.end = middle;
+            }
+        }
+        Ok(range.start)
+    }
+
+    /// Words are compared without their types where that makes no difference.
+    fn is_ordered_as_word(&self, value: &Value<'_>) -> bool {
+        match (value, self.column_type) {
+            (Value::UInt(_), ColumnType::UInt64) => true,
+            (Value::Decimal(_), ColumnType::Decimal { .. }) => value.word().is_some(),
+            (Value::Int(_), ColumnType::Int64 | ColumnType::Time) => true,
+            (Value::Int(_), ColumnType::Timestamp | ColumnType::TimestampTz) => true,
+            (Value::Int(_), ColumnType::Int16 | ColumnType::Int32 | ColumnType::Date) => true,
+            _ => false,
+        }
+    }
+
+    /// The slots whose cells lie between two values (see [`Value::order`]), for cells in any
+    /// order. NULLs never do.
+    ///
+    /// # Panics
+    /// When a bound is NULL or of another type.
+    pub fn select(
+        &self,
+        low: Bound<Value<'_>>,
+        high: Bound<Value<'_>>,
+    ) -> Result<BooleanBuffer, PageError> {
+        let stored = self.nulls.stored(self.rows);
+        let selected = match &self.cells {
+            Cells::None => return Ok(BooleanBuffer::new_unset(self.rows)),
+            Cells::Words(words) => match self.word_range(&low, &high) {
+                Some(WordBounds::Empty) => BooleanBuffer::new_unset(stored),
+                Some(WordBounds::Range(range)) => words.select(stored, range)?,
+                None => {
+                    words.select_by(stored, |word| is_between(&self.of_word(word), &low, &high))?
+                }
+            },
+            Cells::Text(text) => {
+                text.select(stored, |cell| is_between(&Value::Bytes(cell), &low, &high))?
+            }
+            Cells::Wide(wide) => BooleanBuffer::collect_bool(stored, |rank| {
+                is_between(&Value::Decimal(wide.get(rank)), &low, &high)
+            }),
+            Cells::Floats(floats) => self.select_floats(floats, stored, &low, &high)?,
+        };
+        Ok(self.nulls.spread_bits(selected, self.rows))
+    }
+
+    fn select_floats(
+        &self,
+        floats: &Floats<'_>,
+        stored: usize,
+        low: &Bound<Value<'_>>,
+        high: &Bound<Value<'_>>,
+    ) -> Result<BooleanBuffer, PageError> {
+        let mut selected = BooleanBufferBuilder::new(stored);
+        if self.column_type == ColumnType::Float32 {
+            let mut cells: Vec<f32> = Vec::with_capacity(stored);
+            floats.decode(&mut cells)?;
+            for cell in cells {
+                selected.append(is_between(&Value::Float32(cell), low, high));
+            }
+        } else {
+            let mut cells: Vec<f64> = Vec::with_capacity(stored);
+            floats.decode(&mut cells)?;
+            for cell in cells {
+                selected.append(is_between(&Value::Float64(cell), low, high));
+            }
+        }
+        Ok(selected.finish())
+    }
+
+    /// The bounds as words; `None` where words do not order as the values do.
+    fn word_range(&self, low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> Option<WordBounds> {
+        let order = WordOrder::of(self.column_type);
+        let key = |value: &Value<'_>| {
+            self.is_ordered_as_word(value)
+                .then(|| value.word())
+                .flatten()
+                .map(|word| order.key(word))
+        };
+        let low = match low {
+            Bound::Unbounded => Some(0),
+            Bound::Included(value) => Some(key(value)?),
+            Bound::Excluded(value) => key(value)?.checked_add(1),
+        };
+        let high = match high {
+            Bound::Unbounded => Some(u64::MAX),
+            Bound::Included(value) => Some(key(value)?),
+            Bound::Excluded(value) => key(value)?.checked_sub(1),
+        };
+        match (low, high) {
+            (Some(low), Some(high)) if low <= high => {
+                Some(WordBounds::Range(WordRange { order, low, high }))
+            }
+            _ => Some(WordBounds::Empty),
+        }
+    }
+}
+
+enum WordBounds {
+    Empty,
+    Range(WordRange),
+}
+
+fn is_between(value: &Value<'_>, low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> bool {
+    let above = match low {
+        Bound::Unbounded => true,
+        Bound::Included(low) => value.order(low).is_ge(),
+        Bound::Excluded(low) => value.order(low).is_gt(),
+    };
+    let below = match high {
+        Bound::Unbounded => true,
+        Bound::Included(high) => value.order(high).is_le(),
+        Bound::Excluded(high) => value.order(high).is_lt(),
+    };
+    above && below
+}

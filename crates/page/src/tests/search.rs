@@ -1,0 +1,182 @@
+//! Cells by slot, slots by value and slots by range are what looking at every cell finds.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use proptest::prelude::*;
+use types::ColumnType;
+
+use super::{Nulls, Recipe, Shape, any_recipe, one_page, open};
+use crate::{Column, Value};
+
+/// The cell of an array.
+fn cell(array: &ArrayRef, column_type: ColumnType, row: usize) -> Value<'_> {
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    match column_type {
+        ColumnType::Bool => Value::Bool(array.as_boolean().value(row)),
+        ColumnType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(row).into()),
+        ColumnType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
+        ColumnType::Date => Value::Int(array.as_primitive::<Date32Type>().value(row).into()),
+        ColumnType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
+        ColumnType::Time => Value::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),
+        ColumnType::Timestamp | ColumnType::TimestampTz => {
+            Value::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
+        }
+        ColumnType::UInt64 => Value::UInt(array.as_primitive::<UInt64Type>().value(row)),
+        ColumnType::Float32 => Value::Float32(array.as_primitive::<Float32Type>().value(row)),
+        ColumnType::Float64 => Value::Float64(array.as_primitive::<Float64Type>().value(row)),
+        ColumnType::Decimal { .. } => {
+            Value::Decimal(array.as_primitive::<Decimal128Type>().value(row))
+        }
+        ColumnType::Text => Value::Bytes(array.as_string::<i32>().value(row).as_bytes()),
+        ColumnType::Bytes => Value::Bytes(array.as_binary::<i32>().value(row)),
+    }
+}
+
+/// The rows in the order of their cells.
+fn sorted(array: &ArrayRef, column_type: ColumnType) -> ArrayRef {
+    let mut rows: Vec<u32> = (0..array.len() as u32).collect();
+    rows.sort_by(|&a, &b| {
+        let cell = |row: u32| cell(array, column_type, row as usize);
+        cell(a).order(&cell(b))
+    });
+    arrow_select::take::take(array, &UInt32Array::from(rows), None).expect("rows of the array")
+}
+
+/// Every slot has its cell, and every seventh cell is found in some range of slots.
+fn check_sorted(column: &Column<'_>, array: &ArrayRef, column_type: ColumnType) {
+    let rows = column.rows();
+    let mut buffer = Vec::new();
+    for row in 0..rows {
+        let value = column.value(row, &mut buffer).expect("intact");
+        let expected = cell(array, column_type, row);
+        assert_eq!(value.order(&expected), Ordering::Equal, "row {row}");
+    }
+    for wanted in (0..array.len()).step_by(7) {
+        let value = cell(array, column_type, wanted);
+        for slots in [0..rows, rows / 3..rows - rows / 5, rows / 2..rows / 2] {
+            let found = column.find(slots.clone(), &value).expect("intact");
+            let order = |row: usize| cell(array, column_type, row).order(&value);
+            let first = slots.clone().find(|&row| order(row).is_ge());
+            let end = slots.clone().find(|&row| order(row).is_gt());
+            let expected = first.unwrap_or(slots.end)..end.unwrap_or(slots.end);
+            assert_eq!(found, expected, "row {wanted} in {slots:?}");
+        }
+    }
+}
+
+/// Ranges between cells select what lies between them.
+fn check_selection(column: &Column<'_>, array: &ArrayRef, column_type: ColumnType) {
+    let rows = column.rows();
+    let bounds: Vec<Value<'_>> = [0, array.len() / 3, array.len() - 1]
+        .map(|row| cell(array, column_type, row))
+        .into_iter()
+        .filter(|value| !matches!(value, Value::Null))
+        .collect();
+    for low in &bounds {
+        for high in &bounds {
+            let selected = column
+                .select(Bound::Included(*low), Bound::Excluded(*high))
+                .expect("intact");
+            let above = column
+                .select(Bound::Excluded(*low), Bound::Unbounded)
+                .expect("intact");
+            assert_eq!((selected.len(), above.len()), (rows, rows));
+            for row in 0..rows {
+                let value = cell(array, column_type, row);
+                let known = !matches!(value, Value::Null);
+                let between = known && value.order(low).is_ge() && value.order(high).is_lt();
+                assert_eq!(selected.value(row), between, "row {row}");
+                assert_eq!(above.value(row), known && value.order(low).is_gt());
+            }
+        }
+    }
+}
+
+fn check(recipe: Recipe, rows: usize) {
+    let types = [recipe.column_type];
+    let unsorted = recipe.array(rows);
+    let sorted = sorted(&unsorted, recipe.column_type);
+    for (array, ascends) in [(sorted, true), (unsorted, false)] {
+        let (bytes, _) = one_page(&types, std::slice::from_ref(&array), 1 << 20);
+        let page = open(&bytes, &types).expect("intact");
+        let column = page.open_column(0).expect("intact");
+        check_selection(&column, &array, recipe.column_type);
+        if ascends {
+            check_sorted(&column, &array, recipe.column_type);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn searches_find_what_looking_finds(recipe in any_recipe(), rows in 1_usize..700) {
+        check(recipe, rows);
+    }
+
+    /// Three key columns of few values each: every combination is found, or where it would be.
+    #[test]
+    fn a_key_is_narrowed_column_by_column(seed in any::<u64>(), rows in 1_usize..600) {
+        let key = |row: usize| {
+            let noise = super::mix(seed ^ row as u64);
+            (noise % 5, noise / 5 % 4, noise / 20 % 7)
+        };
+        let mut keys: Vec<_> = (0..rows).map(key).collect();
+        keys.sort_unstable();
+        let columns: [ArrayRef; 3] = [
+            std::sync::Arc::new(arrow_array::Int32Array::from_iter_values(
+                keys.iter().map(|key| key.0 as i32),
+            )),
+            std::sync::Arc::new(arrow_array::StringArray::from_iter_values(
+                keys.iter().map(|key| format!("name {}", key.1)),
+            )),
+            std::sync::Arc::new(arrow_array::Int64Array::from_iter_values(
+                keys.iter().map(|key| key.2 as i64 - 3),
+            )),
+        ];
+        let types = [ColumnType::Int32, ColumnType::Text, ColumnType::Int64];
+        let (bytes, _) = one_page(&types, &columns, 1 << 20);
+        let page = open(&bytes, &types).expect("intact");
+        for wanted in (0..140).map(|number| (number % 5, number / 5 % 4, number / 20)) {
+            let name = format!("name {}", wanted.1);
+            let found = page.find([
+                (0, Value::Int(wanted.0 as i64)),
+                (1, Value::Bytes(name.as_bytes())),
+                (2, Value::Int(wanted.2 as i64 - 3)),
+            ]);
+            let first = keys.partition_point(|key| *key < wanted);
+            let end = keys.partition_point(|key| *key <= wanted);
+            prop_assert_eq!(found.expect("intact"), first..end);
+        }
+    }
+}
+
+#[test]
+fn every_type_in_every_shape_is_searched() {
+    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
+    for column_type in super::TYPES {
+        for shape in [Constant, Small, Ascending, Runs, Outliers, Few, Noise] {
+            for (nulls, seed) in [(Nulls::None, 10), (Nulls::Rare, 11), (Nulls::Mostly, 1)] {
+                check(
+                    Recipe {
+                        column_type,
+                        shape,
+                        nulls,
+                        seed,
+                    },
+                    500,
+                );
+            }
+        }
+    }
+}
