@@ -73,12 +73,12 @@ impl SourceFile {
             .unwrap_or_default()
     }
 
-    /// Whether all of the file is test code: integration tests, benches, sibling test modules.
+    /// Whether all of the file is beside the product: tests of any kind, benches, examples.
     pub fn is_test(&self) -> bool {
         let in_folder = self
             .path
             .iter()
-            .any(|part| part == "tests" || part == "benches");
+            .any(|part| part == "tests" || part == "benches" || part == "examples");
         in_folder || self.stem() == "tests"
     }
 
