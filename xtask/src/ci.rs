@@ -20,7 +20,12 @@ pub fn run() -> Result<()> {
         "-D",
         "warnings",
     ])?;
-    let mut documentation = cargo_command(&["doc", "--workspace", "--no-deps"]);
-    step::run(documentation.env("RUSTDOCFLAGS", DOCUMENTATION_LINTS))?;
+    let documentation = [
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+    ];
+    step::run(cargo_command(&documentation).env("RUSTDOCFLAGS", DOCUMENTATION_LINTS))?;
     test_run::run()
 }

@@ -43,7 +43,7 @@ struct Common {
 /// How large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Scale {
-    /// About a minute.
+    /// A minute or two.
     Quick,
     /// As long as it takes.
     Full,

@@ -127,6 +127,15 @@ fn sign_first<F: Float>(word: u64) -> u64 {
     }
 }
 
+fn append_sign_first<F: Float>(rotated: &[u64], cells: &mut Vec<F>) {
+    let words = rotated.iter().map(|&word| sign_first::<F>(word));
+    cells.extend(words.map(F::from_word));
+}
+
+fn append_unscaled<F: Float>(integers: &[i64], power: f64, cells: &mut Vec<F>) {
+    cells.extend(integers.iter().map(|&integer| unscale::<F>(integer, power)));
+}
+
 /// Encodes columns of floats; keeps the exponent of the last page for the next.
 #[derive(Debug, Default)]
 pub(crate) struct FloatEncoder {
@@ -378,22 +387,18 @@ impl<'a> Floats<'a> {
         let start = cells.len();
         match self {
             Self::SignLast(words) => {
-                let mut rotated: Vec<u64> = Vec::with_capacity(cells.capacity());
+                let mut rotated: Vec<u64> = Vec::with_capacity(cells.capacity() - start);
                 words.decode(&mut rotated)?;
-                cells.extend(
-                    rotated
-                        .iter()
-                        .map(|&word| F::from_word(sign_first::<F>(word))),
-                );
+                append_sign_first(&rotated, cells);
             }
             Self::Decimal {
                 power,
                 exceptions,
                 integers,
             } => {
-                let mut decoded: Vec<i64> = Vec::with_capacity(cells.capacity());
+                let mut decoded: Vec<i64> = Vec::with_capacity(cells.capacity() - start);
                 integers.decode(&mut decoded)?;
-                cells.extend(decoded.iter().map(|&integer| unscale::<F>(integer, *power)));
+                append_unscaled(&decoded, *power, cells);
                 for (slot, bits) in exceptions.iter() {
                     cells[start + slot] = F::from_word(bits);
                 }
@@ -412,11 +417,7 @@ impl<'a> Floats<'a> {
             Self::SignLast(words) => {
                 let mut rotated: Vec<u64> = Vec::with_capacity(slots.len());
                 words.gather(slots, &mut rotated)?;
-                cells.extend(
-                    rotated
-                        .iter()
-                        .map(|&word| F::from_word(sign_first::<F>(word))),
-                );
+                append_sign_first(&rotated, cells);
             }
             Self::Decimal {
                 power,
@@ -426,7 +427,7 @@ impl<'a> Floats<'a> {
                 let start = cells.len();
                 let mut picked: Vec<i64> = Vec::with_capacity(slots.len());
                 integers.gather(slots, &mut picked)?;
-                cells.extend(picked.iter().map(|&integer| unscale::<F>(integer, *power)));
+                append_unscaled(&picked, *power, cells);
                 exceptions.patch(slots, |index, bits| {
                     cells[start + index] = F::from_word(bits);
                 });

@@ -1,6 +1,6 @@
 //! A replicated table, as DataFusion sees it.
 //!
-//! * [`column`]: the columns as Arrow fields.
+//! * [`mod@column`]: the columns as Arrow fields.
 //! * [`key_range`]: filters on the key to a range of keys.
 //! * [`provider`]: the table at one snapshot.
 //! * [`scan`]: the operator that reads it.
