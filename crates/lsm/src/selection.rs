@@ -30,8 +30,6 @@ pub(crate) struct Selection {
     sources: Vec<Arc<Block>>,
     folded: Vec<Folded>,
     spans: Vec<Span>,
-    /// Spans before this one have been taken.
-    taken: usize,
     rows: usize,
     /// Bytes and rows of all sources: their ratio is the width of a row.
     source_bytes: usize,
@@ -46,7 +44,6 @@ impl Selection {
             sources: Vec::new(),
             folded: Vec::new(),
             spans: Vec::new(),
-            taken: 0,
             rows: 0,
             source_bytes: 0,
             source_rows: 0,
@@ -105,8 +102,7 @@ impl Selection {
     #[inline]
     fn push_span(&mut self, span: Span) {
         self.rows += span.rows as usize;
-        if self.taken < self.spans.len()
-            && let Some(last) = self.spans.last_mut()
+        if let Some(last) = self.spans.last_mut()
             && last.source == span.source
             && last.start + last.rows == span.start
         {
@@ -119,10 +115,7 @@ impl Selection {
     /// Whether a batch of `rows_max` rows can be taken that more input would not improve.
     pub fn is_ready(&self, rows_max: usize) -> bool {
         let rows_max = self.within_bytes(rows_max);
-        let first = self
-            .spans
-            .get(self.taken)
-            .map_or(0, |span| span.rows as usize);
+        let first = self.spans.first().map_or(0, |span| span.rows as usize);
         self.rows >= rows_max || first * WHOLE_SPAN_SHARE >= rows_max
     }
 
@@ -142,7 +135,7 @@ impl Selection {
         &mut self,
         copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
     ) -> Result<T, StoreError> {
-        let spans = self.spans[self.taken..].to_vec();
+        let spans = self.spans.clone();
         self.take_spans(spans, copy)
     }
 
@@ -178,33 +171,63 @@ impl Selection {
     /// Spans of the next at most `rows_max` rows. A large span comes alone: it needs no copy.
     fn next_spans(&self, rows_max: usize) -> Vec<Span> {
         let is_large = |span: &Span| span.rows as usize * WHOLE_SPAN_SHARE >= rows_max;
-        let spans = &self.spans[self.taken..];
-        let small = spans.iter().take_while(|span| !is_large(span)).count();
-        first_rows(&spans[..small.max(1)], rows_max)
+        let small = self.spans.iter().take_while(|span| !is_large(span)).count();
+        first_rows(&self.spans[..small.max(1)], rows_max)
     }
 
     /// Forgets the next `rows` rows: they have been copied.
     fn consume(&mut self, rows: usize) {
         let mut left = rows;
+        let mut taken = 0;
         self.rows -= rows;
         while left > 0 {
-            let span = &mut self.spans[self.taken];
+            let span = &mut self.spans[taken];
             let step = left.min(span.rows as usize);
             left -= step;
             span.start += step as u32;
             span.rows -= step as u32;
-            if span.rows == 0 {
-                self.taken += 1;
+            taken += usize::from(span.rows == 0);
+        }
+        self.spans.drain(..taken);
+        self.let_go();
+    }
+
+    /// Lets go of what no span names any more. A merge of large runs always has rows left over:
+    /// what it has copied must not stay until its end.
+    fn let_go(&mut self) {
+        let mut named = vec![false; self.sources.len()];
+        let mut folded_from = self.folded.len();
+        for span in &self.spans {
+            match span.source {
+                FOLDED => folded_from = folded_from.min(span.start as usize),
+                source => named[source as usize] = true,
             }
         }
-        if self.rows == 0 {
-            self.spans.clear();
-            self.sources.clear();
-            self.folded.clear();
-            self.taken = 0;
-            self.source_bytes = 0;
-            self.source_rows = 0;
+        let numbers = self.keep_sources(&named);
+        self.folded.drain(..folded_from);
+        for span in &mut self.spans {
+            match span.source {
+                FOLDED => span.start -= folded_from as u32,
+                source => span.source = numbers[source as usize],
+            }
         }
+    }
+
+    /// Keeps the sources that are named; the new number of each that was there.
+    fn keep_sources(&mut self, named: &[bool]) -> Vec<u32> {
+        let mut numbers = Vec::with_capacity(named.len());
+        let mut kept = Vec::new();
+        for (block, &named) in self.sources.drain(..).zip(named) {
+            numbers.push(kept.len() as u32);
+            if named {
+                kept.push(block);
+            } else {
+                self.source_bytes -= block.bytes();
+                self.source_rows -= block.rows();
+            }
+        }
+        self.sources = kept;
+        numbers
     }
 }
 
@@ -224,4 +247,55 @@ fn first_rows(spans: &[Span], rows: usize) -> Vec<Span> {
         }
     }
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_rows::Written::Put;
+    use crate::test_rows::{layout, run};
+
+    fn block(first_key: i64) -> Arc<Block> {
+        let written: Vec<_> = (first_key..first_key + 10)
+            .map(|key| Put(key, 1, key, "text"))
+            .collect();
+        Arc::clone(run(&written).block())
+    }
+
+    fn take(kept: &mut Selection, rows: usize) -> Vec<i64> {
+        use arrow_array::cast::AsArray;
+        use arrow_array::types::Int64Type;
+        let columns = kept.take(rows, |batch| batch.columns());
+        let columns = columns.expect("memory can be read");
+        columns[0].as_primitive::<Int64Type>().values().to_vec()
+    }
+
+    /// As in a long merge, where rows are left over after every batch.
+    #[test]
+    fn blocks_go_when_their_rows_are_taken_though_others_stay() {
+        let mut kept = Selection::new(layout().all_columns.clone());
+        let blocks: Vec<Arc<Block>> = (0..50).map(|number| block(number * 10)).collect();
+        let mut expected = 0;
+        for block in &blocks {
+            let source = kept.source(block);
+            kept.push(source, 0..5);
+            kept.push(source, 5..10);
+            while kept.rows() > 7 {
+                let keys = take(&mut kept, 4);
+                assert!(
+                    keys.iter()
+                        .copied()
+                        .eq(expected..expected + keys.len() as i64)
+                );
+                expected += keys.len() as i64;
+            }
+            let held = blocks.iter().filter(|block| Arc::strong_count(block) > 1);
+            assert!(held.count() <= 2, "rows of at most two blocks are left");
+        }
+        while kept.rows() > 0 {
+            expected += take(&mut kept, 4).len() as i64;
+        }
+        assert_eq!(expected, 500);
+        assert!(kept.sources.is_empty() && kept.source_rows == 0 && kept.source_bytes == 0);
+    }
 }
