@@ -162,19 +162,15 @@ pub fn run(scale: Scale) -> Result<Results> {
         for round in 1..=plan.rounds {
             say(&format!("{profile}, round {round}: making the backlog"));
             let backlog = backlog::make(&publisher, plan.updates, plan.rows())?;
-            rates.ceiling.push(ceiling.drain(&publisher, &backlog)?);
-            rates.hedgerow.push(hedgerow.drain(&publisher, &backlog)?);
-            rates.subscriber.push(subscriber.drain(
-                &publisher,
-                &backlog,
-                plan.subscriber_window,
-            )?);
-            say(&format!(
-                "  ceiling {:.0}, hedgerow {:.0}, subscriber {:.0} rows/s",
-                rates.ceiling.last().unwrap_or(&0.0),
-                rates.hedgerow.last().unwrap_or(&0.0),
-                rates.subscriber.last().unwrap_or(&0.0),
-            ));
+            let ceiling = ceiling.drain(&publisher, &backlog)?;
+            say(&format!("  ceiling {ceiling:.0} rows/s"));
+            let hedgerow = hedgerow.drain(&publisher, &backlog)?;
+            say(&format!("  hedgerow {hedgerow:.0} rows/s"));
+            let subscriber = subscriber.drain(&publisher, &backlog, plan.subscriber_window)?;
+            say(&format!("  subscriber {subscriber:.0} rows/s"));
+            rates.ceiling.push(ceiling);
+            rates.hedgerow.push(hedgerow);
+            rates.subscriber.push(subscriber);
         }
         note_rates(&mut results, profile, &rates);
     }
