@@ -189,8 +189,7 @@ fn publisher(plan: Plan) -> Result<PostgresServer> {
         .with("max_wal_size", "64GB")
         .with("checkpoint_timeout", "1d")
         .with("full_page_writes", "off")
-        .with("autovacuum", "off")
-        .with("wal_sender_timeout", "0");
+        .with("autovacuum", "off");
     let publisher = PostgresServer::start(options)?;
     let scale = plan.scale.to_string();
     publisher.run_client_program("pgbench", &["-i", "-q", "-s", &scale, DATABASE])?;

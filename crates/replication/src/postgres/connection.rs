@@ -17,6 +17,7 @@ use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::{backend, frontend};
+use socket2::SockRef;
 
 use super::config::PostgresConfig;
 use crate::source::Stop;
@@ -26,7 +27,7 @@ const TURN: Duration = Duration::from_millis(100);
 /// How long a write may block before the connection counts as lost.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The input buffer's size, unless a single message needs more.
-const BUFFER_BYTES: usize = 256 << 10;
+const BUFFER_BYTES: usize = 512 << 10;
 /// The longest message that PostgreSQL can send.
 const FRAME_BYTES_MAX: usize = 1 << 30;
 /// Tag and length.
@@ -433,6 +434,11 @@ impl Connection {
                 _ => Err(error.into()),
             },
         }
+    }
+
+    /// Lets the server send no more than about so many bytes ahead of what has been read.
+    pub fn bound_receive_buffer(&self, bytes: usize) -> Result<(), ConnectionError> {
+        Ok(SockRef::from(&self.socket).set_recv_buffer_size(bytes)?)
     }
 
     /// Moves what is pending to the front, and grows the buffer when one message fills it.

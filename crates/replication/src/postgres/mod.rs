@@ -10,7 +10,7 @@
 //! * [`slot`]: publication and replication slot. [`state`]: what is remembered of the source.
 //! * [`copy`]: the initial copy; [`copy_text`]: the lines that COPY sends.
 //! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
-//! * [`stream`]: the socket thread that follows the log.
+//! * [`stream`]: the socket thread that follows the log; [`pace`]: when it reads.
 //! * [`source`]: all of it as a [`crate::source::Source`].
 //! * [`digest`]: order-independent digests of tables.
 //! * [`verify`]: proof that the copy equals the source at one position.
@@ -25,6 +25,7 @@ mod digest;
 
 #[cfg(test)]
 mod messages;
+mod pace;
 pub mod pgoutput;
 pub mod preflight;
 mod slot;

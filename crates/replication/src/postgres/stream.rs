@@ -25,6 +25,7 @@ use super::POSTGRES_EPOCH_US;
 use super::changes::{Changes, ChangesError};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Frame, Mode, literal, server_error};
+use super::pace::{self, Pace};
 use super::pgoutput::{DecodeError, Wrapper, status_update, unwrap};
 use super::slot::{self, CheckError};
 use super::state::PostgresState;
@@ -32,9 +33,8 @@ use crate::checkpoint::CheckpointError;
 use crate::source::{Feed, SourceError};
 use crate::status::SourceState;
 
-/// Fewer bytes than this are worth waiting for more, for this long.
-const SHORT_READ_BYTES: usize = 16 << 10;
-const NAP: Duration = Duration::from_millis(1);
+/// A server that answers within this time is near.
+const NEAR: Duration = Duration::from_millis(2);
 /// A batch is handed on at most this often, unless it is large.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(5);
 /// The server hears from us at least this often.
@@ -114,6 +114,9 @@ pub struct Stream<'a> {
     last_sent_at: Duration,
     last_status_at: Duration,
     last_heard_at: Duration,
+    pace: Pace,
+    /// When to read next.
+    read_at: Duration,
     /// The furthest position that the server has told of.
     received: u64,
     confirmed: u64,
@@ -138,6 +141,8 @@ impl<'a> Stream<'a> {
             last_sent_at: Duration::ZERO,
             last_status_at: Duration::ZERO,
             last_heard_at: Duration::ZERO,
+            pace: Pace::new(false),
+            read_at: Duration::ZERO,
             received: start.resume,
             confirmed: 0,
             answer_due: false,
@@ -188,11 +193,12 @@ impl<'a> Stream<'a> {
             self.take_in(&mut connection)?;
             self.send_when_due()?;
             self.report_when_due(&mut connection)?;
+            self.nap();
             let bytes = connection.fill(self.patience())?;
             let now = self.feed.clock.monotonic();
             if bytes > 0 {
                 self.last_heard_at = now;
-                self.nap_after(bytes);
+                self.read_at = now + self.pace.nap_after(bytes);
             } else if now - self.last_heard_at > SILENCE_MAX {
                 return Err(StreamError::Silent);
             }
@@ -200,13 +206,25 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// The server sends each change by itself and wakes whoever waits for it. After a short read
-    /// nobody waits for a moment, so that a backlog comes in larger pieces.
-    fn nap_after(&self, bytes: usize) {
-        if bytes < SHORT_READ_BYTES {
+    /// Waits for the time of the next read; what was taken in meanwhile counts.
+    fn nap(&self) {
+        let nap = self.read_at.saturating_sub(self.feed.clock.monotonic());
+        if !nap.is_zero() {
             // Whether to stop is looked at in any case.
-            _ = self.feed.stop.wait(NAP);
+            _ = self.feed.stop.wait(nap);
         }
+    }
+
+    /// Bounds the window if the server is near.
+    fn set_pace(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        let asked_at = self.feed.clock.monotonic();
+        connection.query("select 1")?;
+        let near = self.feed.clock.monotonic() - asked_at < NEAR;
+        if near {
+            connection.bound_receive_buffer(pace::WINDOW_BYTES)?;
+        }
+        self.pace = Pace::new(near);
+        Ok(())
     }
 
     fn connect(&mut self) -> Result<Connection, StreamError> {
@@ -220,6 +238,7 @@ impl<'a> Stream<'a> {
         self.feed
             .status
             .set_sent(CommitPosition(log_end.0.saturating_sub(1)));
+        self.set_pace(&mut connection)?;
         connection.copy_both(&format!(
             "START_REPLICATION SLOT \"{}\" LOGICAL {resume} (proto_version '2', \
              publication_names {})",
