@@ -15,13 +15,27 @@ use types::ColumnType;
 
 const ROWS: usize = 200_000;
 const CAPACITY_BYTES: usize = 32_768;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 15;
 const IDENTITY: PageIdentity = PageIdentity { file: 1, offset: 0 };
 
-/// Columns to be measured together.
+/// Columns to be measured together, made when their turn comes.
 struct Workload {
     name: &'static str,
-    columns: Vec<(ColumnType, ArrayRef)>,
+    columns: Box<dyn Fn() -> Vec<(ColumnType, ArrayRef)>>,
+}
+
+fn one(name: &'static str, column: impl Fn() -> (ColumnType, ArrayRef) + 'static) -> Workload {
+    Workload {
+        name,
+        columns: Box::new(move || vec![column()]),
+    }
+}
+
+fn ten(name: &'static str, column: impl Fn(u64) -> (ColumnType, ArrayRef) + 'static) -> Workload {
+    Workload {
+        name,
+        columns: Box::new(move || (0..10).map(&column).collect()),
+    }
 }
 
 fn mix(number: u64) -> u64 {
@@ -90,88 +104,102 @@ fn round(value: f64, decimals: i32) -> f64 {
 }
 
 fn workloads() -> Vec<Workload> {
-    let one = |name, column| Workload {
-        name,
-        columns: vec![column],
-    };
-    let ten = |name, column: &dyn Fn(u64) -> (ColumnType, ArrayRef)| Workload {
-        name,
-        columns: (0..10).map(column).collect(),
-    };
     let byte = |seed: u64| move |row: usize| mix(row as u64 ^ seed << 40) % 256;
+    let bump = |seed| {
+        let cells = bumpy(seed, 0.01);
+        int32(move |row| cells(row) as i32)
+    };
     vec![
-        one("i32 pfor 8 bit", int32(|row| byte(1)(row) as i32)),
-        one("i64 pfor 8 bit", int64(|row| byte(1)(row) as i64)),
-        ten("i32 pfor 8 bit x10", &|seed| {
+        one("i32 pfor 8 bit", move || int32(|row| byte(1)(row) as i32)),
+        one("i64 pfor 8 bit", move || int64(|row| byte(1)(row) as i64)),
+        ten("i32 pfor 8 bit x10", move |seed| {
             int32(move |row| byte(seed)(row) as i32)
         }),
-        ten("i64 pfor 8 bit x10", &|seed| {
+        ten("i64 pfor 8 bit x10", move |seed| {
             int64(move |row| byte(seed)(row) as i64)
         }),
-        one("i32 bump 0.01", {
-            let cells = bumpy(1, 0.01);
-            int32(move |row| cells(row) as i32)
-        }),
-        one("i64 bump 0.01", {
+        one("i32 bump 0.01", move || bump(1)),
+        one("i64 bump 0.01", || {
             let cells = bumpy(1, 0.01);
             int64(move |row| cells(row) as i64)
         }),
-        ten("i32 bump 0.01 x10", &|seed| {
-            let cells = bumpy(seed, 0.01);
-            int32(move |row| cells(row) as i32)
+        ten("i32 bump 0.01 x10", bump),
+        one("i64 13 bit", || {
+            int64(|row| (mix(row as u64) % 8000) as i64)
         }),
-        one("i64 13 bit", int64(|row| (mix(row as u64) % 8000) as i64)),
-        one("i64 37 bit", int64(|row| (mix(row as u64) >> 27) as i64)),
-        one(
-            "i64 outliers",
-            int64(|row| {
-                let noise = mix(row as u64);
-                if noise.is_multiple_of(50) {
-                    noise as i64
-                } else {
-                    (noise % 900) as i64
-                }
-            }),
-        ),
-        one(
-            "i64 key gaps",
-            int64(|row| (row as i64) * 4 + (mix(row as u64) % 4) as i64),
-        ),
-        one("i64 serial", int64(|row| row as i64)),
-        one("i64 few far", int64(|row| mix(mix(row as u64) % 20) as i64)),
-        one("i64 noise", int64(|row| mix(row as u64) as i64)),
-        one(
-            "f64 prices",
-            float64(|row| round(5.0 + 995.0 * unit(row, 1), 2)),
-        ),
-        one("f64 sensor", float64(|row| round(walk(row), 1))),
-        one("f64 uniform", float64(|row| unit(row, 1))),
-        one("f64 normal", float64(normal)),
-        one("f64 walk", float64(walk)),
-        one(
-            "f64 few prices",
-            float64(|row| 0.99 + (mix(row as u64) % 30) as f64),
-        ),
-        one(
-            "f32 prices",
-            float32(|row| round(5.0 + 995.0 * unit(row, 1), 2) as f32),
-        ),
-        one("f32 sensor", float32(|row| round(walk(row), 1) as f32)),
-        one("f32 normal", float32(|row| normal(row) as f32)),
-        one(
-            "text sorted keys",
-            text(|row| format!("Customer#{:09}", row * 3)),
-        ),
-        one(
-            "text sorted paths",
-            text(|row| format!("/home/user{:04}/photos/{:06}.jpg", row / 700, row * 7)),
-        ),
-        one("text noise", text(|row| format!("{:x}", mix(row as u64)))),
-        one(
-            "text few",
-            text(|row| ["paid", "late", "shipped", "lost"][(mix(row as u64) % 4) as usize].into()),
-        ),
+        one("i64 37 bit", || int64(|row| (mix(row as u64) >> 27) as i64)),
+        one("i64 outliers", || int64(outlier)),
+        one("i64 key gaps", || {
+            int64(|row| (row as i64) * 4 + (mix(row as u64) % 4) as i64)
+        }),
+        one("i64 serial", || int64(|row| row as i64)),
+        one("i64 few far", || {
+            int64(|row| mix(mix(row as u64) % 20) as i64)
+        }),
+        one("i64 noise", || int64(|row| mix(row as u64) as i64)),
+        one("f64 prices", || {
+            float64(|row| round(5.0 + 995.0 * unit(row, 1), 2))
+        }),
+        one("f64 sensor", || float64(|row| round(walk(row), 1))),
+        one("f64 uniform", || float64(|row| unit(row, 1))),
+        one("f64 normal", || float64(normal)),
+        one("f64 walk", || float64(walk)),
+        one("f64 few prices", || {
+            float64(|row| 0.99 + (mix(row as u64) % 30) as f64)
+        }),
+        one("f32 prices", || {
+            float32(|row| round(5.0 + 995.0 * unit(row, 1), 2) as f32)
+        }),
+        one("f32 sensor", || float32(|row| round(walk(row), 1) as f32)),
+        one("f32 normal", || float32(|row| normal(row) as f32)),
+        one("text sorted keys", || {
+            text(|row| format!("Customer#{:09}", row * 3))
+        }),
+        one("text sorted paths", || {
+            text(|row| format!("/home/user{:04}/photos/{:06}.jpg", row / 700, row * 7))
+        }),
+        one("text noise", || {
+            text(|row| format!("{:x}", mix(row as u64)))
+        }),
+        one("text words", || text(sentence)),
+        one("text few", || {
+            text(|row| ["paid", "late", "shipped", "lost"][(mix(row as u64) % 4) as usize].into())
+        }),
     ]
+}
+
+fn outlier(row: usize) -> i64 {
+    let noise = mix(row as u64);
+    if noise.is_multiple_of(50) {
+        noise as i64
+    } else {
+        (noise % 900) as i64
+    }
+}
+
+/// Some words, as in a comment.
+fn sentence(row: usize) -> String {
+    const WORDS: [&str; 16] = [
+        "carefully",
+        "final",
+        "deposits",
+        "sleep",
+        "quickly",
+        "the",
+        "furiously",
+        "even",
+        "packages",
+        "across",
+        "ironic",
+        "requests",
+        "haggle",
+        "blithely",
+        "pending",
+        "accounts",
+    ];
+    let word = |number: u64| WORDS[(mix(row as u64 * 8 + number) % 16) as usize];
+    let count = 2 + mix(row as u64) % 5;
+    (0..count).map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn plain_bytes(columns: &[ArrayRef]) -> usize {
@@ -266,7 +294,7 @@ fn main() {
         if !workload.name.contains(&filter) {
             continue;
         }
-        let (types, columns): (Vec<_>, Vec<_>) = workload.columns.into_iter().unzip();
+        let (types, columns): (Vec<_>, Vec<_>) = (workload.columns)().into_iter().unzip();
         let plain = plain_bytes(&columns);
         let mut encoder = PageEncoder::new(&types, CAPACITY_BYTES);
         let mut file = Vec::new();

@@ -22,6 +22,8 @@
 //! the sign would make the range of the bits as large as it can be; it moves from the highest
 //! bit to the lowest.
 
+use multiversion::multiversion;
+
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::error::PageError;
@@ -105,9 +107,11 @@ fn scale(double: f64, power: f64) -> i64 {
     (rounded.to_bits() as i64).wrapping_sub(ROUNDING.to_bits() as i64)
 }
 
+/// The inverse. Writers have integers below 2^51 only: those that [`scale`] made.
 #[inline]
 fn unscale<F: Float>(integer: i64, power: f64) -> F {
-    F::from_double(integer as f64 / power)
+    let shifted = f64::from_bits(ROUNDING.to_bits().wrapping_add(integer as u64));
+    F::from_double((shifted - ROUNDING) / power)
 }
 
 /// The sign of a float's bits becomes the lowest bit.
@@ -132,6 +136,7 @@ fn append_sign_first<F: Float>(rotated: &[u64], cells: &mut Vec<F>) {
     cells.extend(words.map(F::from_word));
 }
 
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2"))]
 fn append_unscaled<F: Float>(integers: &[i64], power: f64, cells: &mut Vec<F>) {
     cells.extend(integers.iter().map(|&integer| unscale::<F>(integer, power)));
 }
@@ -342,6 +347,7 @@ impl<F: Float> Sample<F> {
 #[derive(Debug)]
 pub(crate) enum Floats<'a> {
     Decimal {
+        rows: usize,
         power: f64,
         exceptions: Exceptions<'a>,
         integers: Stream<'a>,
@@ -361,8 +367,9 @@ impl<'a> Floats<'a> {
         }
         let power = POWERS.get(usize::from(cursor.byte()?));
         Ok(Self::Decimal {
+            rows,
             power: *power.ok_or(PageError::Malformed("an exponent exceeds 22"))?,
-            exceptions: Exceptions::open(&mut cursor, section, rows)?,
+            exceptions: Exceptions::open(&mut cursor, section)?,
             integers: Stream::open(&mut cursor, rows, section)?,
         })
     }
@@ -375,6 +382,7 @@ impl<'a> Floats<'a> {
                 power,
                 exceptions,
                 integers,
+                ..
             } => match exceptions.find(slot) {
                 Some(bits) => F::from_word(bits),
                 None => unscale(integers.get(slot) as i64, *power),
@@ -392,10 +400,12 @@ impl<'a> Floats<'a> {
                 append_sign_first(&rotated, cells);
             }
             Self::Decimal {
+                rows,
                 power,
                 exceptions,
                 integers,
             } => {
+                exceptions.check(*rows)?;
                 let mut decoded: Vec<i64> = Vec::with_capacity(cells.capacity() - start);
                 integers.decode(&mut decoded)?;
                 append_unscaled(&decoded, *power, cells);
@@ -420,10 +430,12 @@ impl<'a> Floats<'a> {
                 append_sign_first(&rotated, cells);
             }
             Self::Decimal {
+                rows,
                 power,
                 exceptions,
                 integers,
             } => {
+                exceptions.check(*rows)?;
                 let start = cells.len();
                 let mut picked: Vec<i64> = Vec::with_capacity(slots.len());
                 integers.gather(slots, &mut picked)?;

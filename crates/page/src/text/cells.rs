@@ -67,14 +67,6 @@ impl TextWriter {
         Ok(())
     }
 
-    /// Appends a piece of any length to the current cell.
-    pub(super) fn append_long(&mut self, piece: &[u8]) -> Result<(), PageError> {
-        let free = self.bytes.get_mut(self.end..self.end + piece.len());
-        free.ok_or(TOO_LONG)?.copy_from_slice(piece);
-        self.end += piece.len();
-        Ok(())
-    }
-
     #[inline]
     pub(super) fn end_cell(&mut self) {
         self.offsets.push(self.end as i32);

@@ -19,7 +19,7 @@ use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
 use crate::words::{self, Sink, Stream};
 
-use super::cells::{SPARE_BYTES, TextCells, TextWriter};
+use super::cells::TextCells;
 use super::ends::{self, Ends};
 use super::lengths::Lengths;
 use super::{TextDecoder, TextRows, check_decoded_bytes};
@@ -202,36 +202,66 @@ impl Dictionary<'_> {
     fn look_up(&self, codes: &[Code]) -> Result<TextCells, PageError> {
         let offsets = self.ends.offsets(self.bytes.len())?;
         let entries = self.ends.count();
-        if codes.iter().any(|&code| usize::from(code) >= entries) {
+        let largest = codes.iter().copied().max().unwrap_or(0);
+        if usize::from(largest) >= entries {
             return Err(NO_SUCH_CODE);
         }
         let range = |code: Code| {
             let code = usize::from(code);
             offsets[code] as usize..offsets[code + 1] as usize
         };
+        if offsets
+            .windows(2)
+            .all(|pair| (pair[1] - pair[0]) as usize <= PIECE_BYTES)
+        {
+            return self.look_up_short(codes, &offsets);
+        }
         let decoded_bytes = codes.iter().map(|&code| range(code).len()).sum();
         check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
-        let writer = TextWriter::new(codes.len(), decoded_bytes);
-        self.copy(codes.iter().map(|&code| range(code)), writer)
+        let cells = codes.iter().map(|&code| &self.bytes[range(code)]);
+        Ok(TextCells::collect(cells))
     }
 
-    /// Copies entries: short ones, the usual case, with a fixed length.
-    fn copy(
-        &self,
-        entries: impl Iterator<Item = Range<usize>>,
-        mut writer: TextWriter,
-    ) -> Result<TextCells, PageError> {
-        let mut padded = Vec::with_capacity(self.bytes.len() + SPARE_BYTES);
-        padded.extend_from_slice(self.bytes);
-        padded.resize(self.bytes.len() + SPARE_BYTES, 0);
-        for entry in entries {
-            match padded[entry.start..].first_chunk::<SPARE_BYTES>() {
-                Some(piece) if entry.len() <= SPARE_BYTES => writer.append(piece, entry.len())?,
-                _ => writer.append_long(&padded[entry])?,
-            }
-            writer.end_cell();
+    /// Looks entries up of which none is longer than a piece: the usual case.
+    fn look_up_short(&self, codes: &[Code], offsets: &[i32]) -> Result<TextCells, PageError> {
+        let pieces: Vec<Piece> = offsets
+            .windows(2)
+            .map(|pair| Piece::of(&self.bytes[pair[0] as usize..pair[1] as usize]))
+            .collect();
+        let length = |&code: &Code| pieces[usize::from(code)].length;
+        let decoded_bytes = codes.iter().map(length).sum();
+        check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
+        let mut bytes = vec![0; decoded_bytes + PIECE_BYTES];
+        let (mut offsets, mut end) = (Vec::with_capacity(codes.len() + 1), 0);
+        offsets.push(0);
+        offsets.extend(codes.iter().map(|&code| {
+            let piece = &pieces[usize::from(code)];
+            bytes[end..end + PIECE_BYTES].copy_from_slice(&piece.bytes);
+            end += piece.length;
+            end as i32
+        }));
+        bytes.truncate(decoded_bytes);
+        Ok(TextCells { offsets, bytes })
+    }
+}
+
+/// Bytes of an entry that are copied at once, whatever its length.
+const PIECE_BYTES: usize = 32;
+
+/// A short entry.
+struct Piece {
+    bytes: [u8; PIECE_BYTES],
+    length: usize,
+}
+
+impl Piece {
+    fn of(entry: &[u8]) -> Self {
+        let mut bytes = [0; PIECE_BYTES];
+        bytes[..entry.len()].copy_from_slice(entry);
+        Self {
+            bytes,
+            length: entry.len(),
         }
-        writer.finish()
     }
 }
 

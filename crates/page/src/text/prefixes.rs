@@ -129,17 +129,20 @@ impl<'a> TextDecoder<'a> for Prefixes<'a> {
         let decoded_bytes = self.suffixes.len().saturating_add(shared as usize);
         check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
         let mut offsets = Vec::with_capacity(self.rows + 1);
-        let mut bytes: Vec<u8> = Vec::with_capacity(decoded_bytes);
+        let mut bytes = vec![0; decoded_bytes + PIECE_BYTES];
         offsets.push(0);
-        let mut before = 0;
+        let (mut before, mut end) = (0, 0);
         for (row, &prefix) in prefixes.iter().enumerate() {
-            let begin = bytes.len();
+            let begin = end;
             let prefix = checked_prefix(prefix, row, begin - before)?;
-            bytes.extend_from_within(before..before + prefix);
-            bytes.extend_from_slice(&self.suffixes[ends[row] as usize..ends[row + 1] as usize]);
-            offsets.push(bytes.len() as i32);
+            copy_prefix(&mut bytes, before, begin, prefix);
+            let suffix = ends[row] as usize..ends[row + 1] as usize;
+            end = begin + prefix + suffix.len();
+            copy_suffix(self.suffixes, suffix, &mut bytes[begin + prefix..]);
+            offsets.push(end as i32);
             before = begin;
         }
+        bytes.truncate(end);
         Ok(TextCells { offsets, bytes })
     }
 
@@ -211,6 +214,31 @@ impl Prefixes<'_> {
             cell.extend_from_slice(self.ends.cell(row, self.suffixes)?);
         }
         Ok(())
+    }
+}
+
+/// Bytes that are copied at once where fewer are needed: a copy of known length.
+const PIECE_BYTES: usize = 16;
+
+/// Copies the first `count` bytes of the cell at `from` to `to`, behind it. There are at least
+/// [`PIECE_BYTES`] behind the last cell.
+#[inline]
+fn copy_prefix(bytes: &mut [u8], from: usize, to: usize, count: usize) {
+    if count <= PIECE_BYTES {
+        let piece: [u8; PIECE_BYTES] = *bytes[from..].first_chunk().expect("there is room behind");
+        bytes[to..to + PIECE_BYTES].copy_from_slice(&piece);
+    } else {
+        bytes.copy_within(from..from + count, to);
+    }
+}
+
+/// Copies a suffix to the front of `to`.
+#[inline]
+fn copy_suffix(suffixes: &[u8], suffix: Range<usize>, to: &mut [u8]) {
+    let piece = suffixes[suffix.start..].first_chunk::<PIECE_BYTES>();
+    match piece {
+        Some(piece) if suffix.len() <= PIECE_BYTES => to[..PIECE_BYTES].copy_from_slice(piece),
+        _ => to[..suffix.len()].copy_from_slice(&suffixes[suffix]),
     }
 }
 

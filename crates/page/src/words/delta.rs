@@ -1,13 +1,13 @@
 //! PFOR-DELTA: words that climb in small, even steps, such as keys and ends.
 //!
 //! ```text
-//! first word (signed LEB128) · step (signed LEB128) · start width (u8) · climb width (u8)
+//! first (signed LEB128) · step (signed LEB128) · start width (u8) · climb width (u8)
 //! exceptions (see `exceptions`) · ⌈rows / 64⌉ × start width bits · rows × climb width bits
 //! ```
 //!
-//! The step is the smallest difference between neighbours. What a difference is above it is
-//! the *climb* of a word. In every block of 64 words the first has a *start*, the sum of all
-//! climbs up to and including it, and 0 in place of its climb. So
+//! The step is the smallest usual difference between neighbours. What a difference is above it
+//! is the *climb* of a word. In every block of 64 words the first has a *start*, which stands for
+//! all climbs up to and including it, and 0 in place of its climb. So
 //!
 //! ```text
 //! word i = first + i × step + start of its block + climbs of its block up to and including i
@@ -15,13 +15,14 @@
 //!
 //! wrapping, and a word costs at most one block of work, not all before it. Numbers without a
 //! gap have no climbs: they take a few bytes however many they are. Climbs that need more than
-//! their width are exceptions.
+//! their width, and differences below the step, are exceptions. `first` is the first word or,
+//! where words fall below the even steps, so much less that no start is negative.
 
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 
-use crate::bit_packing::{BLOCK, Block, Packed, Packer, pack};
+use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
@@ -31,8 +32,8 @@ use crate::value::WordRange;
 use super::pfor::find_exceptions;
 use super::{Profile, Sink, WordDecoder, block_bits, buffer_of, halve};
 
-/// The start of each block.
-pub(super) fn starts(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_ {
+/// What the first word of each block is above even steps from the first of all.
+fn rises(words: &[u64], step: i64) -> impl Iterator<Item = i64> + '_ {
     let first = words[0];
     words
         .iter()
@@ -40,8 +41,18 @@ pub(super) fn starts(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_
         .enumerate()
         .map(move |(block, word)| {
             let even = (step as u64).wrapping_mul((block * BLOCK) as u64);
-            word.wrapping_sub(first).wrapping_sub(even)
+            word.wrapping_sub(first).wrapping_sub(even) as i64
         })
+}
+
+/// The starts of all blocks: the lowest rise, and the bits that the others need above it.
+pub(super) fn start_width(words: &[u64], step: i64) -> u32 {
+    let (low, high) = extremes(words, step);
+    bits(high.wrapping_sub(low) as u64)
+}
+
+fn extremes(words: &[u64], step: i64) -> (i64, i64) {
+    rises(words, step).fold((0, 0), |(low, high), rise| (low.min(rise), high.max(rise)))
 }
 
 /// The climb of each word, 0 where a block begins.
@@ -57,26 +68,19 @@ fn climbs(words: &[u64], step: i64) -> impl Iterator<Item = u64> + '_ {
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let width = profile.steps.width;
-    put_signed(sink.segment, words[0] as i64);
+    let (low, _) = extremes(words, profile.step);
+    put_signed(sink.segment, (words[0] as i64).wrapping_add(low));
     put_signed(sink.segment, profile.step);
     sink.segment.push(profile.start_width as u8);
     sink.segment.push(width as u8);
-    let exceptions = find_exceptions(climbs(words, profile.step), width);
+    let climbs: Vec<u64> = climbs(words, profile.step).collect();
+    let exceptions = find_exceptions(climbs.iter().copied(), width);
     exceptions::write(&exceptions, sink.segment, sink.section);
-    let starts: Vec<u64> = starts(words, profile.step).collect();
+    let starts: Vec<u64> = rises(words, profile.step)
+        .map(|rise| rise.wrapping_sub(low) as u64)
+        .collect();
     pack(&starts, profile.start_width, sink.segment);
-    pack_climbs(words, profile.step, width, sink.segment);
-}
-
-fn pack_climbs(words: &[u64], step: i64, width: u32, out: &mut Vec<u8>) {
-    let mut packer = Packer::new(width, out);
-    let mut block = [0; BLOCK];
-    for words in words.chunks(BLOCK) {
-        for (climb, pair) in block[1..].iter_mut().zip(words.windows(2)) {
-            *climb = pair[1].wrapping_sub(pair[0]).wrapping_sub(step as u64);
-        }
-        packer.push(&block, words.len());
-    }
+    pack(&climbs, width, sink.segment);
 }
 
 /// A parsed segment.
@@ -95,7 +99,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         let step = cursor.signed()? as u64;
         let start_width = cursor.bit_width()?;
         let climb_width = cursor.bit_width()?;
-        let exceptions = Exceptions::open(cursor, section, rows)?;
+        let exceptions = Exceptions::open(cursor, section)?;
         let starts = Packed::take(cursor, start_width, rows.div_ceil(BLOCK))?;
         let climbs = Packed::take(cursor, climb_width, rows)?;
         Ok(Self {
@@ -108,6 +112,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        self.exceptions.check(self.climbs.count())?;
         let mut block = [0; BLOCK];
         let mut starts = [0; BLOCK];
         let mut exception = 0;
@@ -125,6 +130,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     }
 
     fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+        self.exceptions.check(self.climbs.count())?;
         let mut block = [0; BLOCK];
         let mut unpacked = None;
         for &slot in slots {
@@ -167,6 +173,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        self.exceptions.check(self.climbs.count())?;
         let mut block = [0; BLOCK];
         let blocks = (0..self.climbs.blocks()).map(|index| {
             self.unpack(index, &mut block);
@@ -197,12 +204,16 @@ impl Delta<'_> {
 
     /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.
     fn climb(&self, begin: usize, slot: usize) -> u64 {
-        let mut block = [0; BLOCK];
-        self.climbs.unpack(begin / BLOCK, &mut block);
-        self.patch(begin / BLOCK, self.exceptions.seek(begin), &mut block);
-        block[..=slot - begin]
-            .iter()
-            .fold(0, |sum: u64, climb| sum.wrapping_add(*climb))
+        let sum = self.climbs.sum(begin / BLOCK, slot - begin + 1);
+        let exceptions = self.exceptions.seek(begin)..self.exceptions.seek(slot + 1);
+        exceptions.fold(sum, |sum, exception| {
+            let at = self.exceptions.slot(exception);
+            if !(begin..=slot).contains(&at) {
+                return sum; // Slots do not ascend: the page is not a writer's.
+            }
+            sum.wrapping_sub(self.climbs.get(at))
+                .wrapping_add(self.exceptions.distance(exception))
+        })
     }
 
     /// The words of a block.
@@ -236,7 +247,8 @@ impl Delta<'_> {
             .wrapping_add(start)
             .wrapping_sub(self.step);
         for climb in block.iter_mut() {
-            word = word.wrapping_add(self.step).wrapping_add(*climb);
+            // In this order only one addition waits for the word before.
+            word = word.wrapping_add(climb.wrapping_add(self.step));
             *climb = word;
         }
     }

@@ -10,12 +10,11 @@
 use arrow_buffer::BooleanBuffer;
 use hashbrown::HashMap;
 
-use crate::bit_packing::{bits, packed_bytes};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
 
-use super::{Profile, Sink, Stream, all_or_none, encode_stream};
+use super::{Profile, Sink, Stream, all_or_none, encode_stream_as};
 
 /// Distinct words that are fine whatever the number of rows.
 const ENTRIES_MIN: usize = 64;
@@ -29,7 +28,9 @@ const ROWS_PER_ENTRY: usize = 4;
 pub(super) struct Draft {
     /// Ascending as signed integers.
     entries: Vec<u64>,
+    entry_profile: Profile,
     codes: Vec<u64>,
+    code_profile: Profile,
 }
 
 impl Draft {
@@ -37,15 +38,21 @@ impl Draft {
     pub(super) fn of(words: &[u64], bytes_max: usize) -> Option<Self> {
         let (mut entries, mut codes) = number(words)?;
         sort(&mut entries, &mut codes);
-        let entry_bytes = Profile::of(&entries).cheapest(size_of::<u64>()).bytes;
-        let bytes = entry_bytes + packed_bytes(codes.len(), bits(entries.len() as u64 - 1));
-        (bytes < bytes_max).then_some(Self { entries, codes })
+        let entry_profile = Profile::of(&entries);
+        let code_profile = Profile::of(&codes);
+        let bytes = |profile: &Profile| profile.cheapest(size_of::<u64>()).bytes;
+        (bytes(&entry_profile) + bytes(&code_profile) < bytes_max).then_some(Self {
+            entries,
+            entry_profile,
+            codes,
+            code_profile,
+        })
     }
 
     pub(super) fn encode(&self, sink: &mut Sink<'_>) {
         put_unsigned(sink.segment, self.entries.len() as u64);
-        encode_stream(&self.entries, sink);
-        encode_stream(&self.codes, sink);
+        encode_stream_as(&self.entries, &self.entry_profile, sink);
+        encode_stream_as(&self.codes, &self.code_profile, sink);
     }
 }
 
@@ -154,11 +161,31 @@ impl<'a> Dictionary<'a> {
     fn look_up<T: Cell>(&self, codes: &[Code], cells: &mut Vec<T>) -> Result<(), PageError> {
         let mut entries: Vec<T> = Vec::with_capacity(self.entry_count);
         self.entries.decode(&mut entries)?;
-        if codes.iter().any(|&code| usize::from(code) >= entries.len()) {
+        let largest = codes.iter().copied().max().unwrap_or(0);
+        if usize::from(largest) >= entries.len() {
             return Err(NO_SUCH_CODE);
         }
-        cells.extend(codes.iter().map(|&code| entries[usize::from(code)]));
+        match SmallTable::of(&entries) {
+            Some(table) => cells.extend(codes.iter().map(|&code| table.at(code))),
+            None => cells.extend(codes.iter().map(|&code| entries[usize::from(code)])),
+        }
         Ok(())
+    }
+}
+
+/// Entries, if one byte numbers them all: then no access needs to be checked.
+struct SmallTable<T>([T; 256]);
+
+impl<T: Cell> SmallTable<T> {
+    fn of(entries: &[T]) -> Option<Self> {
+        let mut table = [T::default(); 256];
+        table.get_mut(..entries.len())?.copy_from_slice(entries);
+        Some(Self(table))
+    }
+
+    #[inline]
+    fn at(&self, code: Code) -> T {
+        self.0[usize::from(code as u8)]
     }
 }
 
@@ -175,10 +202,8 @@ pub(crate) fn select_codes(
     }
     let mut decoded: Vec<Code> = Vec::with_capacity(rows);
     codes.decode(&mut decoded)?;
-    if decoded
-        .iter()
-        .any(|&code| usize::from(code) >= contained.len())
-    {
+    let largest = decoded.iter().copied().max().unwrap_or(0);
+    if usize::from(largest) >= contained.len() {
         return Err(NO_SUCH_CODE);
     }
     Ok(BooleanBuffer::collect_bool(rows, |row| {

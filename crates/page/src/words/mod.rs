@@ -14,6 +14,7 @@ mod pfor;
 mod plain;
 mod profile;
 mod run_length;
+mod sample;
 
 use std::ops::Range;
 

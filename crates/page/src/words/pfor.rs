@@ -9,7 +9,7 @@
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-use crate::bit_packing::{BLOCK, Block, Packed, Packer, mask};
+use crate::bit_packing::{BLOCK, Block, Packed, mask, pack_mapped};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
@@ -32,7 +32,7 @@ pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     } else {
         exceptions::write(&[], sink.segment, sink.section);
     }
-    pack_distances(words, base, width, sink.segment);
+    pack_mapped(words, width, sink.segment, |word| word.wrapping_sub(base));
 }
 
 /// Distances that need more than `width` bits.
@@ -47,17 +47,6 @@ pub(super) fn find_exceptions(distances: impl Iterator<Item = u64>, width: u32) 
         .collect()
 }
 
-fn pack_distances(words: &[u64], base: u64, width: u32, out: &mut Vec<u8>) {
-    let mut packer = Packer::new(width, out);
-    let mut block = [0; BLOCK];
-    for words in words.chunks(BLOCK) {
-        for (distance, word) in block.iter_mut().zip(words) {
-            *distance = word.wrapping_sub(base);
-        }
-        packer.push(&block, words.len());
-    }
-}
-
 /// A parsed segment.
 #[derive(Debug)]
 pub(crate) struct Pfor<'a> {
@@ -70,7 +59,7 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     fn open(cursor: &mut Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
         let base = cursor.signed()? as u64;
         let width = cursor.bit_width()?;
-        let exceptions = Exceptions::open(cursor, section, rows)?;
+        let exceptions = Exceptions::open(cursor, section)?;
         Ok(Self {
             base,
             exceptions,
@@ -79,6 +68,7 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        self.exceptions.check(self.distances.count())?;
         let start = cells.len();
         match self.distances.width() {
             8 => self.widen::<T, 1>(cells),
@@ -93,6 +83,7 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     }
 
     fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError> {
+        self.exceptions.check(self.distances.count())?;
         let start = cells.len();
         let distances = slots.iter().map(|&slot| self.distances.get(slot as usize));
         cells.extend(distances.map(|distance| self.cell::<T>(distance)));
@@ -128,6 +119,7 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
+        self.exceptions.check(self.distances.count())?;
         let last = self.base.wrapping_add(mask(self.distances.width()));
         let selected = match range.decides(self.base, last) {
             Some(all) => all_or_none(rows, all),
@@ -148,8 +140,12 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
 impl Pfor<'_> {
     /// Decodes distances of any width.
     fn unpack<T: Cell>(&self, cells: &mut Vec<T>) {
-        let mut block = [0; BLOCK];
+        let (mut narrow, mut block) = ([0; BLOCK], [0; BLOCK]);
         for index in 0..self.distances.blocks() {
+            if self.distances.unpack_narrow(index, &mut narrow) {
+                cells.extend(narrow.map(|distance| self.cell::<T>(u64::from(distance))));
+                continue;
+            }
             self.distances.unpack(index, &mut block);
             let distances = &block[..self.distances.block_len(index)];
             cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));

@@ -1,24 +1,28 @@
 //! What a column's words look like, and what each codec would make of them.
 //!
-//! 1. One pass finds the extremes, the number of runs and the smallest step between neighbours.
+//! 1. One pass finds the extremes, the number of runs and the extreme steps between neighbours.
+//!    A small sample of the steps tells the smallest usual one: a few that go far back, to a -1
+//!    that means "none", say, are exceptions like those that go far ahead.
 //! 2. Another counts how many bits each word needs above the minimum, and each step above the
-//!    smallest step. Where there are many words it looks at every eighth block only, then counts
+//!    usual one. Where there are many words it looks at every eighth block only, then counts
 //!    the exceptions of the width that this suggests, and looks at all words if there are more
 //!    than the blocks promised.
 //! 3. From these counts the best width of a frame follows exactly: each width costs its bits
 //!    for every word and an exception for every word that needs more.
 //! 4. If nearly all words need the same number of bits, the minimum lies apart from them (a 0 or
-//!    -1 that means "none", say). Then a frame that ends at the maximum is measured too; what
-//!    lies below it is an exception.
+//!    -1 that means "none", say). Then a frame that begins at the smallest usual word is measured
+//!    too; what lies below it is an exception.
 //!
 //! Words are compared as signed integers. Distances wrap, so that words whose range exceeds 63
 //! bits are merely expensive, not wrong.
 
+use multiversion::multiversion;
+
 use crate::bit_packing::{BLOCK, bits, mask, packed_bytes};
 use crate::cursor::{signed_bytes, unsigned_bytes};
-use crate::exceptions::exception_bytes;
+use crate::exceptions::{exception_bytes, signed_bits};
 
-use super::{WordCodec, delta};
+use super::{WordCodec, delta, sample};
 
 /// How many words need how many bits: index = bits, 0 to 64.
 type BitCounts = [u32; 65];
@@ -74,18 +78,21 @@ impl Frame {
         }
     }
 
-    /// The frame with the number of exceptions that the distances really have; `None` if that is
-    /// many more than it was made for.
-    fn counted(self, distances: impl ExactSizeIterator<Item = u64>, largest: u32) -> Option<Self> {
-        let rows = distances.len();
+    /// The frame of so many rows with the number of exceptions that their distances, of `largest`
+    /// bits at most, really have by `count`; `None` if that is many more than it was made for.
+    fn counted(
+        self,
+        rows: usize,
+        largest: u32,
+        exception_bytes: usize,
+        count: impl Fn(u64) -> usize,
+    ) -> Option<Self> {
         if self.width >= largest {
-            return Some(Self::at(self.width, 0, rows, 1));
+            return Some(Self::at(self.width, 0, rows, exception_bytes));
         }
-        let mask = mask(self.width);
-        let exceptions = distances.map(|distance| usize::from(distance > mask)).sum();
+        let exceptions = count(mask(self.width));
         let promised = self.exceptions * 2 + rows / EXCEPTIONS_UNFORESEEN;
-        (exceptions <= promised)
-            .then(|| Self::at(self.width, exceptions, rows, exception_bytes(largest)))
+        (exceptions <= promised).then(|| Self::at(self.width, exceptions, rows, exception_bytes))
     }
 }
 
@@ -118,8 +125,10 @@ pub(crate) struct Profile {
     pub(crate) max: i64,
     /// Runs of equal words.
     pub(crate) runs: usize,
-    /// The smallest difference between a word and the one before it.
+    /// The smallest usual difference between a word and the one before it.
     pub(crate) step: i64,
+    /// The smallest difference.
+    step_min: i64,
     /// The largest difference.
     step_max: i64,
     /// The first word of the best frame.
@@ -144,25 +153,16 @@ impl Profile {
 
     fn extremes(words: &[u64]) -> Self {
         let first = *words.first().expect("a page has at least one row") as i64;
-        let (mut min, mut max, mut runs) = (first, first, 1);
-        let (mut step, mut step_max) = (i64::MAX, i64::MIN);
-        for pair in words.windows(2) {
-            let word = pair[1] as i64;
-            let difference = word.wrapping_sub(pair[0] as i64);
-            min = min.min(word);
-            max = max.max(word);
-            step = step.min(difference);
-            step_max = step_max.max(difference);
-            runs += usize::from(difference != 0);
-        }
+        let extremes = Extremes::of(words, first);
         Self {
             rows: words.len(),
-            min,
-            max,
-            runs,
-            step,
-            step_max,
-            base: min as u64,
+            min: extremes.min,
+            max: extremes.max,
+            runs: extremes.runs,
+            step: extremes.step_min,
+            step_min: extremes.step_min,
+            step_max: extremes.step_max,
+            base: extremes.min as u64,
             frame: Frame::NONE,
             steps: Frame::NONE,
             start_width: 0,
@@ -170,8 +170,8 @@ impl Profile {
     }
 
     fn measure_frames(&mut self, words: &[u64]) {
-        let starts = delta::starts(words, self.step);
-        self.start_width = starts.map(bits).max().unwrap_or(0);
+        self.step = sample::usual_step(words, self.step_min);
+        self.start_width = delta::start_width(words, self.step);
         if words.len() <= COUNTED_ROWS_MAX || !self.measure_some(words) {
             self.measure(words, 1);
         }
@@ -191,13 +191,9 @@ impl Profile {
             word_bits[bits(block[0].wrapping_sub(self.min as u64)) as usize] += 1;
         }
         saw(&mut word_bits, self.range_width());
-        saw(&mut step_bits, self.step_range_width());
+        saw(&mut step_bits, self.climb_width_max());
         self.frame = Frame::best(&word_bits, self.rows, exception_bytes(self.range_width()));
-        self.steps = Frame::best(
-            &step_bits,
-            self.rows,
-            exception_bytes(self.step_range_width()),
-        );
+        self.steps = Frame::best(&step_bits, self.rows, self.climb_bytes());
         if word_bits[self.frame.width as usize] as usize * blocks * 4 > self.rows * 3 {
             self.measure_upper_frame(words, blocks);
         }
@@ -208,40 +204,43 @@ impl Profile {
     fn measure_some(&mut self, words: &[u64]) -> bool {
         self.measure(words, BLOCKS_PER_COUNTED);
         let base = self.base;
-        let largest = match base == self.min as u64 {
-            true => self.range_width(),
-            false => u64::BITS,
+        let (largest, bytes) = match base == self.min as u64 {
+            true => (self.range_width(), exception_bytes(self.range_width())),
+            false => (u64::BITS, self.exception_bytes_above(base as i64)),
         };
-        let distances = words.iter().map(|word| word.wrapping_sub(base));
-        let Some(frame) = self.frame.counted(distances, largest) else {
+        let count = |most| distances_above(words, base, most);
+        let Some(frame) = self.frame.counted(words.len(), largest, bytes, count) else {
             return false;
         };
         self.frame = frame;
         if self.steps.bytes * 100 > frame.bytes * STEPS_PERCENT_MAX {
             return true;
         }
-        let step = self.step as u64;
-        let climbs = words
-            .windows(2)
-            .map(|pair| pair[1].wrapping_sub(pair[0]).wrapping_sub(step));
-        let Some(steps) = self.steps.counted(climbs, self.step_range_width()) else {
+        let (largest, bytes) = (self.climb_width_max(), self.climb_bytes());
+        let count = |most| climbs_above(words, self.step as u64, most);
+        let Some(steps) = self.steps.counted(words.len(), largest, bytes, count) else {
             return false;
         };
         self.steps = steps;
         true
     }
 
-    /// Measures frames that end at the maximum. What lies below has a distance that wraps.
+    /// Measures frames that begin at the smallest usual word. What lies below has a distance that
+    /// wraps.
     fn measure_upper_frame(&mut self, words: &[u64], blocks: usize) {
+        let base = sample::usual_word(words, self.min);
+        if base == self.min {
+            return;
+        }
         let mut word_bits = [0; 65];
         for word in words.chunks(BLOCK + 1).step_by(blocks).flatten() {
-            word_bits[bits((self.max as u64).wrapping_sub(*word)) as usize] += 1;
+            word_bits[bits(word.wrapping_sub(base as u64)) as usize] += 1;
         }
-        saw(&mut word_bits, self.range_width());
-        let upper = Frame::best(&word_bits, self.rows, exception_bytes(u64::BITS));
+        saw(&mut word_bits, u64::BITS);
+        let upper = Frame::best(&word_bits, self.rows, self.exception_bytes_above(base));
         if upper.bytes < self.frame.bytes {
             self.frame = upper;
-            self.base = (self.max as u64).wrapping_sub(mask(upper.width));
+            self.base = base as u64;
         }
     }
 
@@ -292,15 +291,99 @@ impl Profile {
         header + starts + self.steps.bytes
     }
 
-    /// Bits of the largest climb, see [`delta`].
-    fn step_range_width(&self) -> u32 {
-        bits(self.step_max.wrapping_sub(self.step) as u64)
+    /// Bits of the largest climb, see [`delta`]; all of them if some steps are below the usual.
+    fn climb_width_max(&self) -> u32 {
+        match self.step == self.step_min {
+            true => bits(self.step_max.wrapping_sub(self.step) as u64),
+            false => u64::BITS,
+        }
+    }
+
+    /// Bytes of a climb that is an exception.
+    fn climb_bytes(&self) -> usize {
+        if self.step == self.step_min {
+            return exception_bytes(self.climb_width_max());
+        }
+        let low = self.step_min.wrapping_sub(self.step);
+        let high = self.step_max.wrapping_sub(self.step);
+        exception_bytes(signed_bits(low, high))
+    }
+
+    /// Bytes of an exception from a frame that begins above the minimum.
+    fn exception_bytes_above(&self, base: i64) -> usize {
+        let (low, high) = (self.min.wrapping_sub(base), self.max.wrapping_sub(base));
+        exception_bytes(signed_bits(low, high))
     }
 
     /// Bits of the largest distance from the minimum.
     pub(crate) fn range_width(&self) -> u32 {
         bits(self.max.wrapping_sub(self.min) as u64)
     }
+}
+
+/// What one pass over all words finds.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    min: i64,
+    max: i64,
+    runs: usize,
+    step_min: i64,
+    step_max: i64,
+}
+
+impl Extremes {
+    fn of(words: &[u64], first: i64) -> Self {
+        let start = Self {
+            min: first,
+            max: first,
+            runs: 1,
+            step_min: i64::MAX,
+            step_max: i64::MIN,
+        };
+        extremes(words, start)
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2"))]
+fn extremes(words: &[u64], start: Extremes) -> Extremes {
+    let Extremes {
+        mut min,
+        mut max,
+        mut runs,
+        mut step_min,
+        mut step_max,
+    } = start;
+    for (before, word) in words.iter().zip(&words[1..]) {
+        let (before, word) = (*before as i64, *word as i64);
+        let difference = word.wrapping_sub(before);
+        min = min.min(word);
+        max = max.max(word);
+        step_min = step_min.min(difference);
+        step_max = step_max.max(difference);
+        runs += usize::from(difference != 0);
+    }
+    Extremes {
+        min,
+        max,
+        runs,
+        step_min,
+        step_max,
+    }
+}
+
+/// How many words have a distance from `base` above `most`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2"))]
+fn distances_above(words: &[u64], base: u64, most: u64) -> usize {
+    let above = |word: &u64| usize::from(word.wrapping_sub(base) > most);
+    words.iter().map(above).sum()
+}
+
+/// How many steps are more than `most` above `step`.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2"))]
+fn climbs_above(words: &[u64], step: u64, most: u64) -> usize {
+    let climb = |(before, word): (&u64, &u64)| word.wrapping_sub(*before).wrapping_sub(step);
+    let pairs = words.iter().zip(&words[1..]);
+    pairs.map(|pair| usize::from(climb(pair) > most)).sum()
 }
 
 /// Makes sure that the bits of the largest word count, whichever blocks were counted.

@@ -65,16 +65,20 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
         let first = cells.len();
+        cells.resize(first + self.rows, T::default());
+        let decoded = &mut cells[first..];
         let (mut ends, mut values) = ([0; BLOCK], [0; BLOCK]);
+        let mut begin = 0;
         for index in 0..self.ends.blocks() {
             self.ends.unpack(index, &mut ends);
             self.values.unpack(index, &mut values);
             for run in 0..self.ends.block_len(index) {
-                let end = first + ends[run] as usize;
-                if end <= cells.len() || end > first + self.rows {
+                let end = ends[run] as usize;
+                if end <= begin || end > self.rows {
                     return Err(NOT_ASCENDING);
                 }
-                cells.resize(end, self.cell(values[run]));
+                fill(&mut decoded[begin..], end - begin, self.cell(values[run]));
+                begin = end;
             }
         }
         Ok(())
@@ -90,8 +94,9 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
     }
 
     fn get(&self, slot: usize) -> u64 {
-        let ends = 0..self.ends.count() - 1;
-        self.word(halve(ends, |run| self.ends.get(run) <= slot as u64))
+        // Where runs have about one length, the run is near its share of all.
+        let near = slot * self.ends.count() / self.rows;
+        self.word(self.seek_around(near, slot as u64))
     }
 
     fn block(&self, index: usize, words: &mut Block) {
@@ -132,9 +137,35 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
     }
 }
 
+/// Cells that are written at once, where there are as many, however few a run has: those behind
+/// it are overwritten.
+const SHORT_RUN: usize = 8;
+
+/// Fills the first `count` cells.
+#[inline]
+fn fill<T: Cell>(cells: &mut [T], count: usize, cell: T) {
+    match cells.first_chunk_mut::<SHORT_RUN>() {
+        Some(short) => short.fill(cell),
+        None => cells[..count].fill(cell),
+    }
+    if count > SHORT_RUN {
+        cells[SHORT_RUN..count].fill(cell);
+    }
+}
+
 const NOT_ASCENDING: PageError = PageError::Malformed("the ends of runs do not ascend");
 
 impl RunLength<'_> {
+    /// The run of `slot`, which may be before or behind run `near`.
+    fn seek_around(&self, near: usize, slot: u64) -> usize {
+        let (mut from, mut reach) = (near, 1);
+        while from > 0 && self.ends.get(from - 1) > slot {
+            from = from.saturating_sub(reach);
+            reach *= 2;
+        }
+        self.seek(from, slot)
+    }
+
     /// The run of `slot`, at or behind run `from`: first in doubling steps, then by halves, so
     /// that near slots are cheap and far ones logarithmic.
     fn seek(&self, from: usize, slot: u64) -> usize {

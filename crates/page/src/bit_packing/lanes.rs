@@ -1,0 +1,170 @@
+//! Groups of 256 narrow integers in eight lanes, for vector instructions.
+//!
+//! ```text
+//!              lane 0    lane 1    …   lane 7        (u32 each)
+//! word 0       v0, v8 …  v1, v9 …      v7, v15 …     32 values a lane, end to end from the lowest
+//! word 1       …         …             …             bit up; a value may begin in one word and
+//! …                                                  end in the next of its lane
+//! word w-1
+//! ```
+//!
+//! Value `i` is number `i / 8` of lane `i % 8`. So eight neighbours have their bits at the same
+//! place of eight neighbouring words: one shift and one mask serve them all, and they come out
+//! in order. The loops say just that; the compiler makes vector instructions of them, those that
+//! the processor turns out to have (the idea: Afroozeh, Boncz, "The FastLanes Compression Layout",
+//! VLDB 2023; there in groups of 1,024).
+
+use multiversion::multiversion;
+
+use super::{BLOCK, mask};
+
+/// Values in a group.
+pub(super) const GROUP: usize = LANES * ROWS;
+
+const LANES: usize = 8;
+const ROWS: usize = u32::BITS as usize;
+const ROWS_A_BLOCK: usize = BLOCK / LANES;
+const WORD_BYTES: usize = size_of::<u32>();
+const ROW_BYTES: usize = LANES * WORD_BYTES;
+
+const _: () = assert!(GROUP.is_multiple_of(BLOCK));
+
+/// A block of narrow values.
+pub(crate) type NarrowBlock = [u32; BLOCK];
+
+/// Whether values of this width are stored in lanes. Whole bytes need no bits put together, and
+/// wider values are rarely many. The eight values that a block has in a lane add up within 32
+/// bits.
+pub(super) const fn applies(width: u32) -> bool {
+    matches!(width, 1..=7 | 9..=15 | 17..=29)
+}
+
+/// Runs `$body` with the width as the constant `$constant`.
+macro_rules! with_width {
+    ($width:expr, $constant:ident => $body:expr) => {
+        with_width!(@list $width, $constant => $body;
+            1 2 3 4 5 6 7 9 10 11 12 13 14 15 17 18 19 20 21 22 23 24 25 26 27 28 29)
+    };
+    (@list $width:expr, $constant:ident => $body:expr; $($number:literal)*) => {
+        match $width {
+            $($number => {
+                const $constant: usize = $number;
+                $body
+            })*
+            _ => unreachable!("values of this width are not stored in lanes"),
+        }
+    };
+}
+
+/// Appends a group, each value cut to the width.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+pub(super) fn pack(values: &[u32; GROUP], width: u32, out: &mut Vec<u8>) {
+    with_width!(width, WIDTH => pack_group::<WIDTH>(values, out));
+}
+
+#[inline(always)]
+fn pack_group<const WIDTH: usize>(values: &[u32; GROUP], out: &mut Vec<u8>) {
+    let mut words = [[0; LANES]; WIDTH];
+    let (rows, _) = values.as_chunks::<LANES>();
+    for (number, row) in rows.iter().enumerate() {
+        let bit = number * WIDTH;
+        let (word, shift) = (bit / ROWS, (bit % ROWS) as u32);
+        let cut = row.map(|value| value & mask(WIDTH as u32) as u32);
+        for lane in 0..LANES {
+            words[word][lane] |= cut[lane] << shift;
+        }
+        if shift as usize + WIDTH > ROWS {
+            for lane in 0..LANES {
+                words[word + 1][lane] |= cut[lane] >> (u32::BITS - shift);
+            }
+        }
+    }
+    for word in words {
+        out.extend_from_slice(word.map(u32::to_le_bytes).as_flattened());
+    }
+}
+
+/// Unpacks block number `block` (0 to 3) of the group at the start of `packed`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+pub(super) fn unpack(packed: &[u8], width: u32, block: usize, values: &mut NarrowBlock) {
+    with_width!(width, WIDTH => match block {
+        0 => unpack_block::<WIDTH, 0>(packed, values),
+        1 => unpack_block::<WIDTH, 1>(packed, values),
+        2 => unpack_block::<WIDTH, 2>(packed, values),
+        _ => unpack_block::<WIDTH, 3>(packed, values),
+    });
+}
+
+#[inline(always)]
+fn unpack_block<const WIDTH: usize, const NUMBER: usize>(packed: &[u8], values: &mut NarrowBlock) {
+    let words: &[[u8; ROW_BYTES]; WIDTH] = packed
+        .as_chunks()
+        .0
+        .first_chunk()
+        .expect("the caller hands over a whole group");
+    let (rows, _) = values.as_chunks_mut::<LANES>();
+    for (index, row) in rows.iter_mut().enumerate() {
+        *row = unpack_row(words, NUMBER * ROWS_A_BLOCK + index);
+    }
+}
+
+#[inline(always)]
+fn unpack_row<const WIDTH: usize>(words: &[[u8; ROW_BYTES]; WIDTH], row: usize) -> [u32; LANES] {
+    let bit = row * WIDTH;
+    let (word, shift) = (bit / ROWS, (bit % ROWS) as u32);
+    let mut values = lanes(&words[word]).map(|lane| lane >> shift);
+    if shift as usize + WIDTH > ROWS {
+        let high = lanes(&words[word + 1]);
+        for lane in 0..LANES {
+            values[lane] |= high[lane] << (u32::BITS - shift);
+        }
+    }
+    values.map(|value| value & mask(WIDTH as u32) as u32)
+}
+
+#[inline(always)]
+fn lanes(bytes: &[u8; ROW_BYTES]) -> [u32; LANES] {
+    let (words, _) = bytes.as_chunks::<WORD_BYTES>();
+    std::array::from_fn(|lane| u32::from_le_bytes(words[lane]))
+}
+
+/// The sum of the first `count` values (1 to 64) of block number `block` of the group at the
+/// start of `packed`. Rows behind them are not unpacked.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+pub(super) fn sum(packed: &[u8], width: u32, block: usize, count: usize) -> u64 {
+    let (words, _) = packed.as_chunks::<ROW_BYTES>();
+    let last = (count - 1) / LANES;
+    let mut sums = [0; LANES];
+    for row in 0..=last {
+        let bit = (block * ROWS_A_BLOCK + row) * width as usize;
+        let (word, shift) = (bit / ROWS, (bit % ROWS) as u32);
+        let low = lanes(&words[word]);
+        let high = lanes(words.get(word + 1).unwrap_or(&words[word]));
+        let in_row = (count - row * LANES).min(LANES);
+        for lane in 0..LANES {
+            let both = low[lane] >> shift | high[lane] << 1 << (u32::BITS - 1 - shift);
+            let value = both & mask(width) as u32;
+            sums[lane] += if lane < in_row { value } else { 0 };
+        }
+    }
+    sums.into_iter().map(u64::from).sum()
+}
+
+/// One value of a group.
+#[inline]
+pub(super) fn get(group: &[u8], width: u32, index: usize) -> u64 {
+    let bit = index / LANES * width as usize;
+    let (word, shift) = (bit / ROWS, bit % ROWS);
+    let at = (word * LANES + index % LANES) * WORD_BYTES;
+    let mut value = u64::from(word_at(group, at));
+    if shift + width as usize > ROWS {
+        value |= u64::from(word_at(group, at + ROW_BYTES)) << ROWS;
+    }
+    value >> shift & mask(width)
+}
+
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> u32 {
+    let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
+    u32::from_le_bytes(*word.expect("the caller hands over a whole group"))
+}

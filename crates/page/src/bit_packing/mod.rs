@@ -1,0 +1,272 @@
+//! Integers of 0 to 64 bits, packed without gaps.
+//!
+//! * [`end_to_end`]: value after value, for any width.
+//! * [`lanes`]: in groups of 256, eight neighbours side by side, for most widths below 32.
+//!
+//! Values of a width that is stored in lanes are in groups as long as there are 256 of them; the
+//! rest follows end to end. Either way `count` values take `count` × width bits, rounded up to
+//! bytes. Both forms are read in blocks of 64 values.
+
+mod end_to_end;
+mod lanes;
+
+use crate::cursor::Cursor;
+use crate::error::PageError;
+
+pub(crate) use lanes::NarrowBlock;
+
+/// Values that are unpacked at once.
+pub(crate) const BLOCK: usize = 64;
+
+/// A block of values.
+pub(crate) type Block = [u64; BLOCK];
+
+/// The lowest `width` bits set.
+pub(crate) const fn mask(width: u32) -> u64 {
+    if width >= u64::BITS {
+        u64::MAX
+    } else {
+        (1 << width) - 1
+    }
+}
+
+/// Bits that `value` needs.
+pub(crate) const fn bits(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
+}
+
+/// Bytes that `count` values of `width` bits take.
+pub(crate) const fn packed_bytes(count: usize, width: u32) -> usize {
+    (count * width as usize).div_ceil(8)
+}
+
+/// Packs all values, each cut to the width.
+pub(crate) fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
+    pack_mapped(values, width, out, |value| value);
+}
+
+/// Packs what `map` makes of each value, cut to the width.
+pub(crate) fn pack_mapped(values: &[u64], width: u32, out: &mut Vec<u8>, map: impl Fn(u64) -> u64) {
+    assert!(width <= u64::BITS, "words have 64 bits");
+    match width {
+        8 => return out.extend(values.iter().map(|&value| map(value) as u8)),
+        16 => {
+            return extend_whole(
+                out,
+                values
+                    .iter()
+                    .map(|&value| (map(value) as u16).to_le_bytes()),
+            );
+        }
+        32 => {
+            return extend_whole(
+                out,
+                values
+                    .iter()
+                    .map(|&value| (map(value) as u32).to_le_bytes()),
+            );
+        }
+        _ => {}
+    }
+    let (in_lanes, rest) = values.split_at(count_in_lanes(values.len(), width));
+    let mut narrow = [0; lanes::GROUP];
+    for group in in_lanes.as_chunks::<{ lanes::GROUP }>().0 {
+        for (narrow, value) in narrow.iter_mut().zip(group) {
+            *narrow = map(*value) as u32;
+        }
+        lanes::pack(&narrow, width, out);
+    }
+    let mut block = [0; BLOCK];
+    for values in rest.chunks(BLOCK) {
+        for (mapped, value) in block.iter_mut().zip(values) {
+            *mapped = map(*value);
+        }
+        end_to_end::pack(&block, values.len(), width, out);
+    }
+}
+
+/// Appends values of whole bytes, for which the compiler knows vector instructions.
+fn extend_whole<const BYTES: usize>(
+    out: &mut Vec<u8>,
+    values: impl ExactSizeIterator<Item = [u8; BYTES]>,
+) {
+    let start = out.len();
+    out.resize(start + values.len() * BYTES, 0);
+    for (to, value) in out[start..].as_chunks_mut().0.iter_mut().zip(values) {
+        *to = value;
+    }
+}
+
+/// How many of the values are in groups.
+fn count_in_lanes(count: usize, width: u32) -> usize {
+    match lanes::applies(width) {
+        true => count - count % lanes::GROUP,
+        false => 0,
+    }
+}
+
+/// Packed values in a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packed<'a> {
+    /// Those that are in lanes.
+    groups: &'a [u8],
+    /// The others.
+    rest: &'a [u8],
+    width: u32,
+    count: usize,
+    count_in_lanes: usize,
+}
+
+impl<'a> Packed<'a> {
+    /// Takes `count` values of `width` bits from the segment.
+    pub(crate) fn take(
+        cursor: &mut Cursor<'a>,
+        width: u32,
+        count: usize,
+    ) -> Result<Self, PageError> {
+        debug_assert!(width <= u64::BITS, "the width was checked when it was read");
+        let count_in_lanes = count_in_lanes(count, width);
+        Ok(Self {
+            groups: cursor.take(packed_bytes(count_in_lanes, width))?,
+            rest: cursor.take(packed_bytes(count - count_in_lanes, width))?,
+            width,
+            count,
+            count_in_lanes,
+        })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// All values, which take so many whole bytes each.
+    pub(crate) fn whole_bytes<const BYTES: usize>(&self) -> &'a [[u8; BYTES]] {
+        debug_assert_eq!(self.width as usize, BYTES * 8, "values have that width");
+        debug_assert_eq!(self.count_in_lanes, 0, "whole bytes are end to end");
+        self.rest.as_chunks().0
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.count.div_ceil(BLOCK)
+    }
+
+    /// Values in a block: 64 but for the last one.
+    pub(crate) fn block_len(&self, block: usize) -> usize {
+        (self.count - block * BLOCK).min(BLOCK)
+    }
+
+    /// Unpacks a block that is in lanes; false if it is not.
+    #[inline]
+    pub(crate) fn unpack_narrow(&self, block: usize, values: &mut NarrowBlock) -> bool {
+        if block * BLOCK >= self.count_in_lanes {
+            return false;
+        }
+        let group = block * BLOCK / lanes::GROUP;
+        let number = block % (lanes::GROUP / BLOCK);
+        lanes::unpack(self.group(group), self.width, number, values);
+        true
+    }
+
+    /// Unpacks a block; what lies behind the last value is zero.
+    #[inline]
+    pub(crate) fn unpack(&self, block: usize, values: &mut Block) {
+        let mut narrow = [0; BLOCK];
+        if self.unpack_narrow(block, &mut narrow) {
+            *values = narrow.map(u64::from);
+        } else {
+            let block = block - self.count_in_lanes / BLOCK;
+            end_to_end::unpack(self.rest, self.width, block, values);
+        }
+    }
+
+    /// The sum of the first `count` values (1 to 64) of a block, wrapping.
+    #[inline]
+    pub(crate) fn sum(&self, block: usize, count: usize) -> u64 {
+        if block * BLOCK < self.count_in_lanes {
+            let group = self.group(block * BLOCK / lanes::GROUP);
+            return lanes::sum(group, self.width, block % (lanes::GROUP / BLOCK), count);
+        }
+        let mut values = [0; BLOCK];
+        self.unpack(block, &mut values);
+        let sum = |sum: u64, value: &u64| sum.wrapping_add(*value);
+        values[..count].iter().fold(0, sum)
+    }
+
+    /// One value.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> u64 {
+        debug_assert!(index < self.count, "the caller checks slots");
+        match index.checked_sub(self.count_in_lanes) {
+            Some(index) => end_to_end::get(self.rest, self.width, index),
+            None => {
+                let group = self.group(index / lanes::GROUP);
+                lanes::get(group, self.width, index % lanes::GROUP)
+            }
+        }
+    }
+
+    #[inline]
+    fn group(&self, group: usize) -> &'a [u8] {
+        &self.groups[group * packed_bytes(lanes::GROUP, self.width)..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(width: u32, count: usize) {
+        let values: Vec<u64> = (0..count as u64)
+            .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(i as u32) & mask(width))
+            .collect();
+        let mut bytes = Vec::new();
+        pack(&values, width, &mut bytes);
+        assert_eq!(bytes.len(), packed_bytes(count, width));
+
+        let mut cursor = Cursor::new(&bytes);
+        let packed = Packed::take(&mut cursor, width, count).expect("the bytes are there");
+        let mut unpacked = Vec::new();
+        for index in 0..packed.blocks() {
+            let mut block = [u64::MAX; BLOCK];
+            packed.unpack(index, &mut block);
+            unpacked.extend_from_slice(&block[..packed.block_len(index)]);
+            assert!(block[packed.block_len(index)..].iter().all(|&v| v == 0));
+        }
+        assert_eq!(unpacked, values, "width {width}, count {count}");
+        assert!(
+            (0..count).all(|i| packed.get(i) == values[i]),
+            "width {width}, count {count}"
+        );
+        for end in 1..=count {
+            let (block, first) = ((end - 1) / BLOCK, (end - 1) / BLOCK * BLOCK);
+            let sum = values[first..end]
+                .iter()
+                .fold(0_u64, |sum, v| sum.wrapping_add(*v));
+            assert_eq!(
+                packed.sum(block, end - first),
+                sum,
+                "width {width}, {first}..{end}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_width_and_odd_counts_round_trip() {
+        for width in 0..=64 {
+            for count in [0, 1, 2, 7, 63, 64, 65, 127, 128, 200, 255, 256, 257, 600] {
+                check(width, count);
+            }
+        }
+    }
+
+    #[test]
+    fn bits_beyond_the_width_are_cut() {
+        let mut bytes = Vec::new();
+        pack(&[u64::MAX, 0, u64::MAX], 3, &mut bytes);
+        assert_eq!(bytes, [0b1100_0111, 0b0000_0001]);
+    }
+}
