@@ -31,6 +31,16 @@ pub(crate) fn put_u64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
+/// Appends a number in seven bits a byte, least significant first; the high bit says that
+/// another byte follows (LEB128).
+pub(crate) fn put_leb(out: &mut Vec<u8>, mut value: u128) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
 /// Appends a number of items that follow.
 pub(crate) fn put_count(out: &mut Vec<u8>, count: usize) {
     put_u32(
@@ -108,6 +118,39 @@ impl<'a> FieldReader<'a> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
+    /// A number of variable length, see [`put_leb`].
+    pub(crate) fn leb(&mut self) -> Result<u128, Malformed> {
+        let mut value = 0;
+        for shift in (0..u128::BITS).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u128::from(byte & 0x7F);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed("a number exceeds 128 bits"))
+    }
+
+    /// A number of variable length and at most 64 bits.
+    pub(crate) fn leb_u64(&mut self) -> Result<u64, Malformed> {
+        u64::try_from(self.leb()?).map_err(|_| Malformed("a number exceeds 64 bits"))
+    }
+
+    /// A number of variable length and at most 32 bits.
+    pub(crate) fn leb_u32(&mut self) -> Result<u32, Malformed> {
+        u32::try_from(self.leb()?).map_err(|_| Malformed("a number exceeds 32 bits"))
+    }
+
+    /// Bytes with their length, which has a variable length.
+    pub(crate) fn leb_bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let length = usize::try_from(self.leb()?);
+        self.take(length.map_err(|_| Malformed("a number exceeds 64 bits"))?)
+    }
+
     /// A number of items of at least `item_bytes_min` bytes each: never more than can follow, so
     /// it is safe to allocate for.
     pub(crate) fn count(&mut self, item_bytes_min: usize) -> Result<usize, Malformed> {
@@ -167,6 +210,9 @@ mod tests {
         put_u64(&mut out, 5);
         put_bytes(&mut out, b"text");
         keys.iter().for_each(|key| put_key(&mut out, key));
+        for number in [0, 127, 128, u128::from(u64::MAX), u128::MAX] {
+            put_leb(&mut out, number);
+        }
 
         let mut reader = FieldReader::new(&out);
         assert_eq!(reader.u8(), Ok(3));
@@ -176,6 +222,12 @@ mod tests {
         for key in keys {
             assert_eq!(reader.key(), Ok(key));
         }
+        assert_eq!((reader.leb_u32(), reader.leb_u32()), (Ok(0), Ok(127)));
+        assert_eq!(
+            (reader.leb_u64(), reader.leb_u64()),
+            (Ok(128), Ok(u64::MAX))
+        );
+        assert_eq!(reader.leb(), Ok(u128::MAX));
         assert_eq!(reader.finish(), Ok(()));
     }
 
@@ -187,5 +239,7 @@ mod tests {
         assert!(FieldReader::new(&out).count(1).is_err());
         assert!(FieldReader::new(&out).bytes().is_err());
         assert!(FieldReader::new(&out[..3]).u32().is_err());
+        assert!(FieldReader::new(&[0xFF; 20]).leb().is_err());
+        assert!(FieldReader::new(&[5, 0, 0]).leb_bytes().is_err());
     }
 }

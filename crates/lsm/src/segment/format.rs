@@ -1,4 +1,5 @@
-//! The bytes of a segment file: `docs/format/segment.md` has the whole of it.
+//! The bytes of a segment file but for pages and their index (see [`super::page_index`]):
+//! `docs/format/segment.md` has the whole of it.
 //!
 //! ```text
 //! page │ zeros to 8 │ page │ zeros to 8 │ … │ page index │ footer (64 bytes)
@@ -8,10 +9,10 @@
 //! found as well: the manifest records the footer's checksum, the footer the index's, the index
 //! each page's.
 
-use types::{CommitPosition, TableId};
+use types::TableId;
 
-use super::{PageEntry, SegmentId, SegmentInfo};
-use crate::byte_fields::{FieldReader, Malformed, put_key, put_u8, put_u32, put_u64};
+use super::{SegmentId, SegmentInfo};
+use crate::byte_fields::{FieldReader, Malformed, put_u32, put_u64};
 
 /// The format version that this release writes, and the newest that it reads.
 pub(super) const VERSION: u32 = 1;
@@ -28,13 +29,6 @@ const CHECKSUM_AT: usize = 52;
 const MAGIC_AT: usize = 56;
 const _: () = assert!(MAGIC_AT + MAGIC.len() == FOOTER_BYTES);
 const _: () = assert!(CHECKSUM_AT + size_of::<u32>() == MAGIC_AT);
-
-const FLAG_ALL_PUTS: u8 = 1;
-const FLAG_UNIQUE_KEYS: u8 = 2;
-const FLAGS_KNOWN: u8 = FLAG_ALL_PUTS | FLAG_UNIQUE_KEYS;
-
-/// Length, rows, checksum, flags, two positions, two keys of at least five bytes.
-const ENTRY_BYTES_MIN: usize = 4 + 4 + 4 + 1 + 8 + 8 + 5 + 5;
 
 /// The next multiple of [`PAGE_ALIGNMENT`].
 pub(super) fn aligned(length: usize) -> usize {
@@ -145,83 +139,4 @@ pub(super) fn index_checksum(id: SegmentId, index_offset: u64, index: &[u8]) -> 
         &index_offset.to_le_bytes(),
     );
     crc32c::crc32c_append(identity, index)
-}
-
-/// Appends a page's index entry. Its offset is not stored: pages lie back to back.
-pub(super) fn encode_entry(entry: &PageEntry, out: &mut Vec<u8>) {
-    put_u32(out, entry.length);
-    put_u32(out, entry.rows);
-    put_u32(out, entry.checksum);
-    let all_puts = if entry.all_puts { FLAG_ALL_PUTS } else { 0 };
-    let unique_keys = if entry.unique_keys {
-        FLAG_UNIQUE_KEYS
-    } else {
-        0
-    };
-    put_u8(out, all_puts | unique_keys);
-    put_u64(out, entry.position_min.0);
-    put_u64(out, entry.position_max.0);
-    put_key(out, &entry.first_key);
-    put_key(out, &entry.last_key);
-}
-
-fn decode_entry(fields: &mut FieldReader<'_>, offset: u64) -> Result<PageEntry, Malformed> {
-    let length = fields.u32()?;
-    let rows = fields.u32()?;
-    let checksum = fields.u32()?;
-    let flags = fields.u8()?;
-    if flags & !FLAGS_KNOWN != 0 {
-        return Err(Malformed("unknown page flags"));
-    }
-    Ok(PageEntry {
-        offset,
-        length,
-        rows,
-        checksum,
-        position_min: CommitPosition(fields.u64()?),
-        position_max: CommitPosition(fields.u64()?),
-        first_key: fields.key()?,
-        last_key: fields.key()?,
-        all_puts: flags & FLAG_ALL_PUTS != 0,
-        unique_keys: flags & FLAG_UNIQUE_KEYS != 0,
-    })
-}
-
-/// Reads the page index. `bytes` has passed its checksum; `index_offset` is where it starts and
-/// the pages end.
-pub(super) fn decode_index(
-    bytes: &[u8],
-    pages: u32,
-    index_offset: u64,
-) -> Result<Vec<PageEntry>, Malformed> {
-    let pages = pages as usize;
-    if pages > bytes.len() / ENTRY_BYTES_MIN {
-        return Err(Malformed(
-            "the footer announces more pages than the index can hold",
-        ));
-    }
-    let mut fields = FieldReader::new(bytes);
-    let mut entries: Vec<PageEntry> = Vec::with_capacity(pages);
-    let mut offset = 0;
-    for _ in 0..pages {
-        let entry = decode_entry(&mut fields, offset)?;
-        offset += aligned(entry.length as usize) as u64;
-        check_order(entries.last(), &entry)?;
-        entries.push(entry);
-    }
-    fields.finish()?;
-    if offset != index_offset {
-        return Err(Malformed("the pages do not end where the index starts"));
-    }
-    Ok(entries)
-}
-
-fn check_order(before: Option<&PageEntry>, entry: &PageEntry) -> Result<(), Malformed> {
-    if entry.first_key > entry.last_key || entry.rows == 0 || entry.length == 0 {
-        return Err(Malformed("a page's index entry contradicts itself"));
-    }
-    if before.is_some_and(|before| before.last_key > entry.first_key) {
-        return Err(Malformed("the pages are not in key order"));
-    }
-    Ok(())
 }

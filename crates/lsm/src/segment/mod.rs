@@ -6,6 +6,7 @@
 
 mod format;
 mod info;
+mod page_index;
 mod pending;
 mod reader;
 #[cfg(test)]

@@ -21,7 +21,7 @@ use types::key::SortKey;
 use types::{ColumnType, CommitPosition, SortKeys, TableSchema};
 
 use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
-use super::{SegmentInfo, page_column_types};
+use super::{SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
 use crate::page_cache::{PageCache, PageKey};
@@ -229,7 +229,7 @@ impl Segment {
             let mismatch = checksum_mismatch(footer.index_checksum, found);
             return Err(self.damaged(offset, format!("page index: {mismatch}")));
         }
-        format::decode_index(&bytes, footer.pages, offset)
+        page_index::decode(&bytes, footer.pages, offset)
             .map_err(|error| self.damaged(offset, format!("page index: {error}")))
     }
 

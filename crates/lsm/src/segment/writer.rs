@@ -20,7 +20,7 @@ use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionK
 
 use super::format::{self, FOOTER_BYTES, Footer, aligned};
 use super::pending::PendingRows;
-use super::{PageEntry, SegmentId, SegmentInfo, page_column_types};
+use super::{PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{io_failed, sync_failed};
 use crate::error::StoreError;
 
@@ -239,10 +239,7 @@ impl SegmentWriter {
     /// Returns the footer's checksum.
     fn write_index_and_footer(&mut self) -> Result<u32, StoreError> {
         let index_offset = self.bytes_written();
-        let mut index = Vec::new();
-        self.pages
-            .iter()
-            .for_each(|entry| format::encode_entry(entry, &mut index));
+        let index = page_index::encode(&self.pages);
         let footer = Footer {
             id: self.id,
             table: self.table,
