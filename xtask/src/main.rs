@@ -3,9 +3,11 @@
 //! * `cargo xtask test`: installs what the tests need and runs them all.
 //! * `cargo xtask ci`: formatting, lints, documentation, tidy, tests: what `.ci/run` calls.
 //! * `cargo xtask tidy`: the rules of the code base that compilers do not check.
+//! * `cargo xtask fuzz`: hostile and arbitrary input for a parser, with coverage as the guide.
 //! * `cargo xtask soak`, `cargo xtask tpch`: long runs against a real PostgreSQL.
 
 mod ci;
+mod fuzz;
 mod prerequisites;
 mod step;
 mod test_run;
@@ -34,6 +36,8 @@ enum Task {
     Ci,
     /// Check headers, names, layers, seams and links
     Tidy,
+    /// Feed a parser with input that coverage guides
+    Fuzz(fuzz::Options),
     /// Kill hedgerow and crash PostgreSQL under load; check every answer
     ///
     /// [--seconds 120] [--kills 20] [--restarts 2] [--scale 20] [--answers-min 1000] [--seed N]
@@ -66,6 +70,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test => test_run::run(),
         Task::Ci => ci::run(),
         Task::Tidy => tidy::run(),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Soak(PassedOn { arguments }) => run_in_testbed("soak", &arguments),
         Task::Tpch(PassedOn { arguments }) => run_in_testbed("tpch", &arguments),
     }
