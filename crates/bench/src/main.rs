@@ -3,10 +3,12 @@
 //! `cargo run --release -p bench -- EXPERIMENT [--scale quick|full] [--json FILE]`
 //!
 //! * [`replica`]: a backlog of random updates drained beside a PostgreSQL subscriber.
+//! * [`pages`]: the page format beside Rose's figures, a memory copy, Parquet and row blocks.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`results`]: the table and the JSON file.
 
 mod limits;
+mod pages;
 mod replica;
 mod results;
 
@@ -27,6 +29,8 @@ struct Arguments {
 enum Experiment {
     /// A backlog of random updates, drained under a memory limit
     Replica(Common),
+    /// Size and speed of pages on one core, beside Parquet and row blocks
+    Pages(Common),
 }
 
 /// What all experiments take.
@@ -60,11 +64,16 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<()> {
-    let Experiment::Replica(common) = arguments.experiment;
-    let results = replica::run(common.scale)?;
-    print!("{results}");
-    match common.json {
-        Some(path) => results.write(&path),
-        None => Ok(()),
+    match arguments.experiment {
+        Experiment::Replica(common) => {
+            let results = replica::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Pages(common) => {
+            let report = pages::run(common.scale)?;
+            print!("{report}");
+            common.json.map_or(Ok(()), |path| report.write(&path))
+        }
     }
 }

@@ -28,6 +28,9 @@ pub struct Figure {
     unit: &'static str,
     /// Whose figure this is, or whom a ratio is taken against; `null`: ours alone.
     peer: Option<String>,
+    /// The measurements of which the value is the median, in the order in which they were made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<f64>,
 }
 
 impl Results {
@@ -61,18 +64,29 @@ impl Results {
             value,
             unit,
             peer,
+            samples: Vec::new(),
         });
     }
 
-    /// Writes the JSON file.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(self)? + "\n";
-        std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))
+    /// Notes the median of several measurements, and them.
+    pub fn median_figure(
+        &mut self,
+        metric: &str,
+        samples: &[f64],
+        unit: &'static str,
+        peer: Option<&str>,
+    ) {
+        self.results.push(Figure {
+            metric: metric.to_owned(),
+            value: median(samples),
+            unit,
+            peer: peer.map(str::to_owned),
+            samples: samples.to_vec(),
+        });
     }
-}
 
-impl fmt::Display for Results {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// What was run, where and how: the lines above the figures.
+    pub fn write_heading(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "\n{} ({}), commit {}",
@@ -84,12 +98,26 @@ impl fmt::Display for Results {
         for (name, value) in &self.settings {
             writeln!(f, "  {name}: {value}")?;
         }
+        Ok(())
+    }
+
+    /// Writes the JSON file.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))
+    }
+}
+
+impl fmt::Display for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_heading(f)?;
         writeln!(f, "{:<34} {:>16} {:<8} peer", "metric", "value", "unit")?;
         for Figure {
             metric,
             value,
             unit,
             peer,
+            ..
         } in &self.results
         {
             let digits = if value.abs() < 100.0 { 4 } else { 0 };
@@ -156,6 +184,7 @@ mod tests {
         assert_eq!(json["results"][0]["metric"], "R1a");
         assert_eq!(json["results"][0]["peer"], "postgresql-subscriber");
         assert!(json["machine"]["cores"].is_string() && json["commit"].is_string());
+        assert!(json["results"][0].get("samples").is_none());
         Ok(())
     }
 }

@@ -1,0 +1,123 @@
+//! Look-ups in a full page, opened as a page cache holds it: a value by its slot, a row by its key.
+//!
+//! Everything asks the same page, the middle one: what is measured is the page, not how far the
+//! processor's caches reach. A value is read from a column that has been opened before, as by
+//! whoever reads several; a row opens every column that it needs, searches the key columns on
+//! their encoded form, and reads one cell of each column.
+
+use std::hint::black_box;
+use std::ops::Range;
+
+use anyhow::{Result, ensure};
+use page::{Page, Value};
+
+use super::data_set::DataSet;
+use super::draw::Draw;
+
+/// A cell of a key. Text lies elsewhere.
+#[derive(Clone, Debug)]
+enum KeyCell {
+    Number(Value<'static>),
+    Text(Range<usize>),
+}
+
+/// A row to be found.
+#[derive(Clone, Debug)]
+struct Target {
+    slot: usize,
+    key: Vec<KeyCell>,
+}
+
+/// A page and the rows to look for.
+#[derive(Debug)]
+pub struct Lookups {
+    page: Page,
+    key: Vec<usize>,
+    columns: usize,
+    probe: usize,
+    targets: Vec<Target>,
+    text: Vec<u8>,
+}
+
+impl Lookups {
+    /// Prepares `count` look-ups of random rows.
+    pub fn new(data: &DataSet, pages: &[Page], count: usize) -> Result<Self> {
+        let mut lookups = Self {
+            page: pages[pages.len() / 2].clone(),
+            key: data.schema.key.clone(),
+            columns: data.arrays.len(),
+            probe: data.probe,
+            targets: Vec::with_capacity(count),
+            text: Vec::new(),
+        };
+        let mut draw = Draw::new(0);
+        for _ in 0..count {
+            let slot = draw.below(lookups.page.rows() as u32) as usize;
+            let target = lookups.target(slot)?;
+            lookups.targets.push(target);
+        }
+        Ok(lookups)
+    }
+
+    fn target(&mut self, slot: usize) -> Result<Target> {
+        let mut key = Vec::with_capacity(self.key.len());
+        let mut buffer = Vec::new();
+        for &column in &self.key {
+            let opened = self.page.open_column(column)?;
+            key.push(match opened.value(slot, &mut buffer)? {
+                Value::Bytes(bytes) => {
+                    let start = self.text.len();
+                    self.text.extend_from_slice(bytes);
+                    KeyCell::Text(start..self.text.len())
+                }
+                Value::Int(number) => KeyCell::Number(Value::Int(number)),
+                Value::Decimal(number) => KeyCell::Number(Value::Decimal(number)),
+                other => anyhow::bail!("no data set has keys like {other:?}"),
+            });
+        }
+        Ok(Target { slot, key })
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Reads one cell of the probed column for each row, by slot.
+    pub fn values_by_slot(&self) -> Result<()> {
+        let column = self.page.open_column(self.probe)?;
+        let mut buffer = Vec::new();
+        for target in &self.targets {
+            black_box(column.value(target.slot, &mut buffer)?);
+        }
+        Ok(())
+    }
+
+    /// Finds each row by its key and reads all its cells.
+    pub fn rows_by_key(&self) -> Result<()> {
+        let mut buffer = Vec::new();
+        for target in &self.targets {
+            let cells = self.key.iter().zip(&target.key);
+            let found = self
+                .page
+                .find(cells.map(|(&column, cell)| (column, self.value(cell))))?;
+            ensure!(
+                found.contains(&target.slot),
+                "slot {} has the key that is at {found:?}",
+                target.slot
+            );
+            for column in 0..self.columns {
+                let opened = self.page.open_column(column)?;
+                black_box(opened.value(found.start, &mut buffer)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn value<'v>(&'v self, cell: &'v KeyCell) -> Value<'v> {
+        match cell {
+            KeyCell::Number(value) => *value,
+            KeyCell::Text(range) => Value::Bytes(&self.text[range.clone()]),
+        }
+    }
+}
