@@ -7,9 +7,12 @@
 
 use types::key::SortKey;
 
-const KEY_U64: u8 = 0;
-const KEY_U128: u8 = 1;
-const KEY_BYTES: u8 = 2;
+/// The form of a [`SortKey::U64`]. On disk, like the other two: never change it.
+pub(crate) const KEY_U64: u8 = 0;
+/// The form of a [`SortKey::U128`].
+pub(crate) const KEY_U128: u8 = 1;
+/// The form of a [`SortKey::Bytes`].
+pub(crate) const KEY_BYTES: u8 = 2;
 
 /// A field that cannot be what the writer wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,15 +16,13 @@ use types::key::SortKey;
 
 use super::PageEntry;
 use super::format::aligned;
-use crate::byte_fields::{FieldReader, Malformed, put_leb, put_u8, put_u32};
+use crate::byte_fields::{
+    FieldReader, KEY_BYTES, KEY_U64, KEY_U128, Malformed, put_leb, put_u8, put_u32,
+};
 
 const FLAG_ALL_PUTS: u8 = 1;
 const FLAG_UNIQUE_KEYS: u8 = 2;
 const FLAGS_KNOWN: u8 = FLAG_ALL_PUTS | FLAG_UNIQUE_KEYS;
-
-const KEY_U64: u8 = 0;
-const KEY_U128: u8 = 1;
-const KEY_BYTES: u8 = 2;
 
 /// Length, rows, checksum, flags, two positions, two keys of at least a byte.
 const ENTRY_BYTES_MIN: usize = 1 + 1 + 4 + 1 + 1 + 1 + 1 + 1;

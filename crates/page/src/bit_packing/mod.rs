@@ -1,7 +1,7 @@
 //! Integers of 0 to 64 bits, packed without gaps.
 //!
 //! * [`end_to_end`]: value after value, for any width.
-//! * [`lanes`]: in groups of 256, eight neighbours side by side, for most widths below 32.
+//! * [`lanes`]: in groups of 256, eight neighbours side by side, for most widths below 30.
 //!
 //! Values of a width that is stored in lanes are in groups as long as there are 256 of them; the
 //! rest follows end to end. Either way `count` values take `count` × width bits, rounded up to
@@ -49,23 +49,9 @@ pub(crate) fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
 pub(crate) fn pack_mapped(values: &[u64], width: u32, out: &mut Vec<u8>, map: impl Fn(u64) -> u64) {
     assert!(width <= u64::BITS, "words have 64 bits");
     match width {
-        8 => return out.extend(values.iter().map(|&value| map(value) as u8)),
-        16 => {
-            return extend_whole(
-                out,
-                values
-                    .iter()
-                    .map(|&value| (map(value) as u16).to_le_bytes()),
-            );
-        }
-        32 => {
-            return extend_whole(
-                out,
-                values
-                    .iter()
-                    .map(|&value| (map(value) as u32).to_le_bytes()),
-            );
-        }
+        8 => return pack_whole::<1>(values, out, map),
+        16 => return pack_whole::<2>(values, out, map),
+        32 => return pack_whole::<4>(values, out, map),
         _ => {}
     }
     let (in_lanes, rest) = values.split_at(count_in_lanes(values.len(), width));
@@ -85,15 +71,13 @@ pub(crate) fn pack_mapped(values: &[u64], width: u32, out: &mut Vec<u8>, map: im
     }
 }
 
-/// Appends values of whole bytes, for which the compiler knows vector instructions.
-fn extend_whole<const BYTES: usize>(
-    out: &mut Vec<u8>,
-    values: impl ExactSizeIterator<Item = [u8; BYTES]>,
-) {
+/// Packs values of whole bytes, for which the compiler knows vector instructions.
+fn pack_whole<const BYTES: usize>(values: &[u64], out: &mut Vec<u8>, map: impl Fn(u64) -> u64) {
     let start = out.len();
     out.resize(start + values.len() * BYTES, 0);
-    for (to, value) in out[start..].as_chunks_mut().0.iter_mut().zip(values) {
-        *to = value;
+    let places = out[start..].as_chunks_mut::<BYTES>().0;
+    for (place, value) in places.iter_mut().zip(values) {
+        place.copy_from_slice(&map(*value).to_le_bytes()[..BYTES]);
     }
 }
 

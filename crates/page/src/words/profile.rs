@@ -152,8 +152,7 @@ impl Profile {
     }
 
     fn extremes(words: &[u64]) -> Self {
-        let first = *words.first().expect("a page has at least one row") as i64;
-        let extremes = Extremes::of(words, first);
+        let extremes = extremes(words);
         Self {
             rows: words.len(),
             min: extremes.min,
@@ -195,7 +194,7 @@ impl Profile {
         self.frame = Frame::best(&word_bits, self.rows, exception_bytes(self.range_width()));
         self.steps = Frame::best(&step_bits, self.rows, self.climb_bytes());
         if word_bits[self.frame.width as usize] as usize * blocks * 4 > self.rows * 3 {
-            self.measure_upper_frame(words, blocks);
+            self.measure_usual_frame(words, blocks);
         }
     }
 
@@ -227,7 +226,7 @@ impl Profile {
 
     /// Measures frames that begin at the smallest usual word. What lies below has a distance that
     /// wraps.
-    fn measure_upper_frame(&mut self, words: &[u64], blocks: usize) {
+    fn measure_usual_frame(&mut self, words: &[u64], blocks: usize) {
         let base = sample::usual_word(words, self.min);
         if base == self.min {
             return;
@@ -331,28 +330,11 @@ struct Extremes {
     step_max: i64,
 }
 
-impl Extremes {
-    fn of(words: &[u64], first: i64) -> Self {
-        let start = Self {
-            min: first,
-            max: first,
-            runs: 1,
-            step_min: i64::MAX,
-            step_max: i64::MIN,
-        };
-        extremes(words, start)
-    }
-}
-
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq", "x86_64+avx2"))]
-fn extremes(words: &[u64], start: Extremes) -> Extremes {
-    let Extremes {
-        mut min,
-        mut max,
-        mut runs,
-        mut step_min,
-        mut step_max,
-    } = start;
+fn extremes(words: &[u64]) -> Extremes {
+    let first = *words.first().expect("a page has at least one row") as i64;
+    let (mut min, mut max, mut runs) = (first, first, 1);
+    let (mut step_min, mut step_max) = (i64::MAX, i64::MIN);
     for (before, word) in words.iter().zip(&words[1..]) {
         let (before, word) = (*before as i64, *word as i64);
         let difference = word.wrapping_sub(before);

@@ -20,6 +20,7 @@ use postgres_protocol::message::{backend, frontend};
 use socket2::SockRef;
 
 use super::config::PostgresConfig;
+use super::pace::WINDOW_BYTES;
 use crate::source::Stop;
 
 /// How long to wait for bytes before looking whether to stop.
@@ -28,6 +29,8 @@ const TURN: Duration = Duration::from_millis(100);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The input buffer's size, unless a single message needs more.
 const BUFFER_BYTES: usize = 512 << 10;
+/// At least a quarter of the buffer is free for a read, so one takes a whole window.
+const _: () = assert!(BUFFER_BYTES / 4 >= WINDOW_BYTES);
 /// The longest message that PostgreSQL can send.
 const FRAME_BYTES_MAX: usize = 1 << 30;
 /// Tag and length.
