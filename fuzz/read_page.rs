@@ -115,7 +115,7 @@ fn decode(page: &Page, column: usize) {
 }
 
 fn look_up(page: &Page, column: usize) {
-    let Ok(opened) = page.open_column(column) else {
+    let Ok(opened) = page.column(column) else {
         return;
     };
     let (mut buffer, rows) = (Vec::new(), page.rows());

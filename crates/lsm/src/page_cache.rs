@@ -4,6 +4,12 @@
 //! needed (quick_cache's scan-resistant S3-FIFO decides which) or, at once, when its segment
 //! becomes obsolete: a dead page must not hold the place of a live one.
 //!
+//! A page grows while it is cached, by the columns that its readers open (see [`Page::column`]).
+//! Each look-up charges what the page has grown by since the last one. Not charged from the
+//! start are the columns that it could grow by: they are a fifth of an ordinary page, a quarter
+//! of a wide one, and scans open none. So the cache may exceed its bytes by what was opened on
+//! pages that nobody has asked for since.
+//!
 //! Invariants: segment ids are never reused, so a cached page never goes stale; errors are
 //! never cached; concurrent look-ups of one missing page load it once.
 //!
@@ -20,7 +26,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 use crate::error::StoreError;
 use crate::segment::SegmentId;
 
-/// What a cached page costs beside its bytes: key, hash slot, queue links, the page's directory.
+/// What a cached page costs beside its memory: key, hash slot, queue links.
 const PAGE_OVERHEAD_BYTES: u64 = 256;
 
 /// A shard bounds the largest page that the cache takes, so shards are not cut smaller.
@@ -38,12 +44,27 @@ pub struct PageKey {
     pub page: u32,
 }
 
+/// A page and the bytes that it is charged. Kept apart from what the page takes by now, because
+/// what leaves the cache has to weigh what it weighed when it came.
+#[derive(Clone)]
+struct Charged {
+    page: Arc<Page>,
+    bytes: u64,
+}
+
+impl Charged {
+    fn new(page: Arc<Page>) -> Self {
+        let bytes = page.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES;
+        Self { page, bytes }
+    }
+}
+
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<PageKey, Arc<Page>> for ByBytes {
-    fn weight(&self, _key: &PageKey, page: &Arc<Page>) -> u64 {
-        page.bytes() as u64 + PAGE_OVERHEAD_BYTES
+impl Weighter<PageKey, Charged> for ByBytes {
+    fn weight(&self, _key: &PageKey, charged: &Charged) -> u64 {
+        charged.bytes
     }
 }
 
@@ -84,7 +105,7 @@ type PageKeyHash = BuildHasherDefault<PageKeyHasher>;
 
 /// The cache. Shared by all readers of a store.
 pub struct PageCache {
-    pages: Cache<PageKey, Arc<Page>, ByBytes, PageKeyHash>,
+    pages: Cache<PageKey, Charged, ByBytes, PageKeyHash>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
@@ -118,13 +139,26 @@ impl PageCache {
         load: impl FnOnce() -> Result<Page, StoreError>,
     ) -> Result<Arc<Page>, StoreError> {
         let mut loaded = false;
-        let page = self.pages.get_or_insert_with(&key, || {
+        let charged = self.pages.get_or_insert_with(&key, || {
             loaded = true;
-            load().map(Arc::new)
+            load().map(|page| Charged::new(Arc::new(page)))
         });
         let counter = if loaded { &self.misses } else { &self.hits };
         counter.fetch_add(1, Ordering::Relaxed);
-        page
+        let charged = charged?;
+        if !loaded {
+            self.charge_growth(key, &charged);
+        }
+        Ok(charged.page)
+    }
+
+    /// Charges a cached page what it has grown by, if it has.
+    fn charge_growth(&self, key: PageKey, charged: &Charged) {
+        let now = Charged::new(Arc::clone(&charged.page));
+        if now.bytes > charged.bytes {
+            // Where the page has left the cache meanwhile, there is nothing to charge.
+            let _ = self.pages.replace(key, now, true);
+        }
     }
 
     /// Forgets one page.
@@ -200,6 +234,23 @@ mod tests {
         assert!(cache.get_or_load(key(1, 0), failed).is_err());
         assert!(cache.get_or_load(key(1, 0), page).is_ok());
         assert_eq!(cache.misses(), 2);
+    }
+
+    #[test]
+    fn an_opened_column_is_charged_at_the_next_look_up() {
+        let cache = PageCache::new(1 << 20, PAGE_BYTES);
+        let loaded = cache.get_or_load(key(1, 0), page).expect("load");
+        let closed = cache.bytes();
+        loaded.column(0).expect("intact");
+        assert_eq!(cache.bytes(), closed, "nobody has told the cache");
+        for _ in 0..2 {
+            cache.get_or_load(key(1, 0), page).expect("cached");
+            let opened = loaded.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES;
+            assert!(opened > closed);
+            assert_eq!(cache.bytes(), opened);
+        }
+        cache.remove(key(1, 0));
+        assert_eq!(cache.bytes(), 0);
     }
 
     #[test]

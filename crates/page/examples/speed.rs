@@ -258,7 +258,7 @@ fn copy(columns: &[ArrayRef], pages: usize) {
 /// cell's value in it (which only means something where cells ascend).
 fn look_up(page: &Page) -> (f64, f64) {
     const LOOK_UPS: usize = 20_000;
-    let column = page.open_column(0).expect("intact");
+    let column = page.column(0).expect("intact");
     let mut buffer = Vec::new();
     let slot = |number: usize| mix(number as u64) as usize % page.rows();
     let by_slot = time(|| {

@@ -9,14 +9,15 @@
 //!
 //! What a column holds of a page is parsed once when it is opened; nothing is decoded then.
 
-use std::cmp::Ordering;
 use std::ops::{Bound, Range};
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use types::ColumnType;
 
 use crate::cell::plain_bytes;
+use crate::column_reader::ColumnReader;
 use crate::cursor::Cursor;
+use crate::equal_range::equal_range;
 use crate::error::PageError;
 use crate::floats::{FloatCodec, Floats};
 use crate::header::Encoding;
@@ -79,13 +80,14 @@ impl<'a> Cells<'a> {
 }
 
 impl<'a> Column<'a> {
-    pub(crate) fn open(
-        column_type: ColumnType,
-        encoding: Encoding,
-        rows: usize,
-        segment: &'a [u8],
-        section: &'a [u8],
-    ) -> Result<Self, PageError> {
+    pub(crate) fn open(reader: ColumnReader<'a>) -> Result<Self, PageError> {
+        let ColumnReader {
+            column_type,
+            encoding,
+            rows,
+            segment,
+            section,
+        } = reader;
         let mut cursor = Cursor::new(segment);
         let (nulls, cells) = if encoding == Encoding::ALL_NULL {
             (NullMap::All, Cells::None)
@@ -161,47 +163,28 @@ impl<'a> Column<'a> {
     pub fn find(&self, slots: Range<usize>, value: &Value<'_>) -> Result<Range<usize>, PageError> {
         assert!(slots.end <= self.rows, "slots are rows");
         let mut buffer = Vec::new();
-        let first = self.partition(slots.clone(), value, Ordering::Less, &mut buffer)?;
-        for slot in [first, first + 1] {
-            if slot >= slots.end || self.value(slot, &mut buffer)?.order(value).is_gt() {
-                return Ok(first..slot.min(slots.end).max(first));
+        match (&self.cells, value) {
+            (Cells::Words(words), value)
+                if self.is_ordered_as_word(value) && matches!(self.nulls, NullMap::None) =>
+            {
+                let order = WordOrder::of(self.column_type);
+                let key = order.key(value.word().expect("the value was looked at"));
+                words.equal(slots, |word| order.key(word).cmp(&key))
             }
-        }
-        let end = self.partition(first..slots.end, value, Ordering::Equal, &mut buffer)?;
-        Ok(first..end)
-    }
-
-    /// The first slot whose cell compares to the value as more than `most`.
-    fn partition(
-        &self,
-        slots: Range<usize>,
-        value: &Value<'_>,
-        most: Ordering,
-        buffer: &mut Vec<u8>,
-    ) -> Result<usize, PageError> {
-        if matches!(self.nulls, NullMap::None) {
-            match (&self.cells, value) {
-                (Cells::Words(words), value) if self.is_ordered_as_word(value) => {
-                    let order = WordOrder::of(self.column_type);
-                    let key = order.key(value.word().expect("the value was looked at"));
-                    return words.partition(slots, |word| order.key(word).cmp(&key) <= most);
+            (Cells::Text(text), &Value::Bytes(bytes)) if matches!(self.nulls, NullMap::None) => {
+                let first = text.partition(slots.clone(), &mut buffer, |cell| cell < bytes)?;
+                for slot in [first, first + 1] {
+                    if slot >= slots.end || text.cell(slot, &mut buffer)? > bytes {
+                        return Ok(first..slot.min(slots.end).max(first));
+                    }
                 }
-                (Cells::Text(text), Value::Bytes(bytes)) => {
-                    return text.partition(slots, buffer, |cell| cell.cmp(bytes) <= most);
-                }
-                _ => {}
+                let end = text.partition(first..slots.end, &mut buffer, |cell| cell <= bytes)?;
+                Ok(first..end)
             }
+            _ => equal_range(slots, |slot| {
+                Ok(self.value(slot, &mut buffer)?.order(value))
+            }),
         }
-        let mut range = slots;
-        while !range.is_empty() {
-            let middle = range.start + range.len() / 2;
-            if self.value(middle, buffer)?.order(value) <= most {
-                range.start = middle + 1;
-            } else {
-                range.end = middle;
-            }
-        }
-        Ok(range.start)
     }
 
     /// Words are compared without their types where that makes no difference.

@@ -24,6 +24,7 @@ mod column_encoder;
 mod column_reader;
 mod cursor;
 mod encoder;
+mod equal_range;
 mod error;
 mod exceptions;
 mod floats;

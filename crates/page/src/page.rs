@@ -1,10 +1,17 @@
 //! Reading a page: checks once, then columns on demand.
+//!
+//! A column from which single cells are read is opened (parsed, not decoded) when that first
+//! happens, and stays open as long as the page stays in memory. Decoding opens nothing: a page
+//! that is only scanned pays for no column but the one that is decoded.
+//!
+//! Invariant: a column that could not be opened is not kept; it is an error each time.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
+use self_cell::self_cell;
 use types::ColumnType;
 
 use crate::column::Column;
@@ -13,13 +20,35 @@ use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
 use crate::value::Value;
 
-/// A page whose checksum, header and directory have been checked. Cheap to clone.
+/// A page whose checksum, header and directory have been checked. Cheap to clone; clones share
+/// the columns that have been opened.
 #[derive(Clone, Debug)]
 pub struct Page {
     bytes: Buffer,
     header: Header,
-    types: Arc<[ColumnType]>,
+    columns: Arc<[ColumnPlace]>,
 }
+
+/// A column of the schema, and place for it to be kept in once it is opened.
+#[derive(Debug)]
+struct ColumnPlace {
+    column_type: ColumnType,
+    opened: OnceLock<OpenedColumn>,
+}
+
+self_cell! {
+    /// An opened column beside a share in the bytes that it points into.
+    struct OpenedColumn {
+        owner: Buffer,
+        #[covariant]
+        dependent: Column,
+    }
+
+    impl {Debug}
+}
+
+/// What an opened column takes in memory.
+const OPENED_COLUMN_BYTES: usize = size_of::<Buffer>() + size_of::<Column<'_>>();
 
 impl Page {
     /// Checks a page. `bytes` are exactly its bytes, `types` those of the table's columns and
@@ -30,10 +59,14 @@ impl Page {
         identity: PageIdentity,
     ) -> Result<Self, PageError> {
         let header = Header::open(&bytes, types.len(), identity)?;
+        let place = |&column_type| ColumnPlace {
+            column_type,
+            opened: OnceLock::new(),
+        };
         Ok(Self {
             bytes,
             header,
-            types: types.into(),
+            columns: types.iter().map(place).collect(),
         })
     }
 
@@ -47,10 +80,18 @@ impl Page {
         self.bytes.len()
     }
 
+    /// What the page takes in memory now: its bytes and the columns that have been opened. Grows
+    /// with each column that is opened, by no more than about half a kilobyte.
+    pub fn memory_bytes(&self) -> usize {
+        let is_open = |place: &&ColumnPlace| place.opened.get().is_some();
+        let opened = self.columns.iter().filter(is_open).count();
+        self.bytes.len() + size_of_val(&*self.columns) + opened * OPENED_COLUMN_BYTES
+    }
+
     /// Decodes a whole column into an array of its type's
     /// [`arrow_type`](ColumnType::arrow_type).
     pub fn decode(&self, column: usize) -> Result<ArrayRef, PageError> {
-        self.column(column).decode(Selection::All)
+        self.reader(&self.bytes, column).decode(Selection::All)
     }
 
     /// Decodes the given slots of a column.
@@ -68,33 +109,42 @@ impl Page {
         if slots.len() == self.rows() {
             return self.decode(column);
         }
-        self.column(column).decode(Selection::Slots(slots))
+        self.reader(&self.bytes, column)
+            .decode(Selection::Slots(slots))
     }
 
     /// The value of every cell of an integer, date or time column, where the page stores it just
     /// once (positions and kinds, mostly) and it is not negative.
     pub fn constant(&self, column: usize) -> Option<u64> {
-        let word = self.column(column).constant()?;
-        match self.types[column] {
+        let word = self.reader(&self.bytes, column).constant()?;
+        match self.columns[column].column_type {
             ColumnType::UInt64 => Some(word),
             ColumnType::Float32 | ColumnType::Float64 => None,
             _ => i64::try_from(word).is_ok().then_some(word),
         }
     }
 
-    /// Opens a column to read cells by slot or to find slots, without decoding it.
+    /// A column to read cells by slot or to find slots, without decoding it. It is opened when
+    /// it is first asked for, and kept as long as the page or a clone of it is.
     ///
     /// # Panics
     /// When the schema has no such column.
-    pub fn open_column(&self, column: usize) -> Result<Column<'_>, PageError> {
-        let reader = self.column(column);
-        Column::open(
-            reader.column_type,
-            reader.encoding,
-            reader.rows,
-            reader.segment,
-            reader.section,
-        )
+    #[inline]
+    pub fn column(&self, column: usize) -> Result<&Column<'_>, PageError> {
+        match self.place(column).opened.get() {
+            Some(opened) => Ok(opened.borrow_dependent()),
+            None => self.open_column(column),
+        }
+    }
+
+    #[cold]
+    fn open_column(&self, column: usize) -> Result<&Column<'_>, PageError> {
+        let opened = OpenedColumn::try_new(self.bytes.clone(), |bytes| {
+            Column::open(self.reader(bytes, column))
+        })?;
+        // Whoever opened the column meanwhile opened the same.
+        let opened = self.columns[column].opened.get_or_init(|| opened);
+        Ok(opened.borrow_dependent())
     }
 
     /// The slots of a key, where rows ascend by the given columns: narrowed column by column, so
@@ -109,7 +159,7 @@ impl Page {
     ) -> Result<Range<usize>, PageError> {
         let mut slots = 0..self.rows();
         for (column, value) in key {
-            slots = self.open_column(column)?.find(slots, &value)?;
+            slots = self.column(column)?.find(slots, &value)?;
             if slots.is_empty() {
                 break;
             }
@@ -117,17 +167,20 @@ impl Page {
         Ok(slots)
     }
 
-    fn column(&self, column: usize) -> ColumnReader<'_> {
-        assert!(
-            column < self.types.len(),
-            "the schema has no column {column}"
-        );
+    #[inline]
+    fn place(&self, column: usize) -> &ColumnPlace {
+        let place = self.columns.get(column);
+        place.unwrap_or_else(|| panic!("the schema has no column {column}"))
+    }
+
+    /// `bytes` are the page's.
+    fn reader<'a>(&self, bytes: &'a [u8], column: usize) -> ColumnReader<'a> {
         ColumnReader {
-            column_type: self.types[column],
-            encoding: self.header.encoding(&self.bytes, column),
+            column_type: self.place(column).column_type,
+            encoding: self.header.encoding(bytes, column),
             rows: self.header.rows,
-            segment: &self.bytes[self.header.segment(&self.bytes, column)],
-            section: &self.bytes[self.header.section(&self.bytes)],
+            segment: &bytes[self.header.segment(bytes, column)],
+            section: &bytes[self.header.section(bytes)],
         }
     }
 }

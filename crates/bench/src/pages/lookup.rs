@@ -1,9 +1,9 @@
 //! Look-ups in a full page, opened as a page cache holds it: a value by its slot, a row by its key.
 //!
 //! Everything asks the same page, the middle one: what is measured is the page, not how far the
-//! processor's caches reach. A value is read from a column that has been opened before, as by
-//! whoever reads several; a row opens every column that it needs, searches the key columns on
-//! their encoded form, and reads one cell of each column.
+//! processor's caches reach. Its columns have been opened before, as a page keeps them that was
+//! asked before. A row is found by searching the key columns on their encoded form, and one cell
+//! of each column is read.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -63,7 +63,7 @@ impl Lookups {
         let mut key = Vec::with_capacity(self.key.len());
         let mut buffer = Vec::new();
         for &column in &self.key {
-            let opened = self.page.open_column(column)?;
+            let opened = self.page.column(column)?;
             key.push(match opened.value(slot, &mut buffer)? {
                 Value::Bytes(bytes) => {
                     let start = self.text.len();
@@ -85,7 +85,7 @@ impl Lookups {
 
     /// Reads one cell of the probed column for each row, by slot.
     pub fn values_by_slot(&self) -> Result<()> {
-        let column = self.page.open_column(self.probe)?;
+        let column = self.page.column(self.probe)?;
         let mut buffer = Vec::new();
         for target in &self.targets {
             black_box(column.value(target.slot, &mut buffer)?);
@@ -107,7 +107,7 @@ impl Lookups {
                 target.slot
             );
             for column in 0..self.columns {
-                let opened = self.page.open_column(column)?;
+                let opened = self.page.column(column)?;
                 black_box(opened.value(found.start, &mut buffer)?);
             }
         }

@@ -108,10 +108,10 @@ fn check(recipe: Recipe, rows: usize) {
     for (array, ascends) in [(sorted, true), (unsorted, false)] {
         let (bytes, _) = one_page(&types, std::slice::from_ref(&array), 1 << 20);
         let page = open(&bytes, &types).expect("intact");
-        let column = page.open_column(0).expect("intact");
-        check_selection(&column, &array, recipe.column_type);
+        let column = page.column(0).expect("intact");
+        check_selection(column, &array, recipe.column_type);
         if ascends {
-            check_sorted(&column, &array, recipe.column_type);
+            check_sorted(column, &array, recipe.column_type);
         }
     }
 }
@@ -159,6 +159,44 @@ proptest! {
             prop_assert_eq!(found.expect("intact"), first..end);
         }
     }
+}
+
+#[test]
+fn a_column_is_opened_once_for_all_clones_and_counted() {
+    let types = [ColumnType::Int64, ColumnType::Text];
+    let columns = types.map(|column_type| {
+        let recipe = Recipe {
+            column_type,
+            shape: Shape::Noise,
+            nulls: Nulls::None,
+            seed: 3,
+        };
+        recipe.array(50)
+    });
+    let (bytes, rows) = one_page(&types, &columns, 1 << 20);
+    let page = open(&bytes, &types).expect("intact");
+    let closed = page.memory_bytes();
+    assert!(closed >= page.bytes());
+    for column in 0..types.len() {
+        page.decode(column).expect("intact");
+        page.decode_slots(column, &[1, 7]).expect("intact");
+    }
+    assert_eq!(page.memory_bytes(), closed, "decoding opens nothing");
+    let clone = page.clone();
+    let opened: *const Column<'_> = page.column(1).expect("intact");
+    assert!(std::ptr::eq(opened, clone.column(1).expect("intact")));
+    let one = clone.memory_bytes() - closed;
+    assert!((1..=512).contains(&one), "{one} bytes");
+    let mut buffer = Vec::new();
+    let cell = page
+        .column(0)
+        .expect("intact")
+        .value(rows - 1, &mut buffer)
+        .expect("intact");
+    assert_eq!(clone.find([(0, cell)]).map(|_| ()), Ok(()));
+    assert_eq!(page.memory_bytes() - closed, 2 * one);
+    drop(page);
+    assert_eq!(clone.column(0).expect("intact").rows(), rows);
 }
 
 #[test]

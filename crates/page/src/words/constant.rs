@@ -4,6 +4,9 @@
 //! word (signed LEB128)
 //! ```
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use arrow_buffer::BooleanBuffer;
 
 use crate::bit_packing::Block;
@@ -56,6 +59,14 @@ impl<'a> WordDecoder<'a> for Constant {
 
     fn block(&self, _: usize, words: &mut Block) {
         words.fill(self.word);
+    }
+
+    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
+        match compare(self.word) {
+            Ordering::Less => slots.end..slots.end,
+            Ordering::Equal => slots,
+            Ordering::Greater => slots.start..slots.start,
+        }
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {

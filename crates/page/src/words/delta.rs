@@ -18,6 +18,8 @@
 //! their width, and differences below the step, are exceptions. `first` is the first word or,
 //! where words fall below the even steps, so much less that no start is negative.
 
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
@@ -25,12 +27,13 @@ use arrow_buffer::BooleanBuffer;
 use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
+use crate::equal_range::equal_range;
 use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
 use crate::value::WordRange;
 
 use super::pfor::find_exceptions;
-use super::{Profile, Sink, WordDecoder, block_bits, buffer_of, halve};
+use super::{Profile, Sink, WordDecoder, block_bits, buffer_of};
 
 /// What the first word of each block is above even steps from the first of all.
 fn rises(words: &[u64], step: i64) -> impl Iterator<Item = i64> + '_ {
@@ -160,16 +163,33 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         self.unpack(index, words);
     }
 
-    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
         if slots.is_empty() || self.is_even() {
-            return halve(slots, |slot| below(self.get(slot)));
+            return self.equal_by_slot(slots, compare);
         }
-        let blocks = slots.start / BLOCK..(slots.end - 1) / BLOCK;
-        let next = halve(blocks, |index| below(self.get((index + 1) * BLOCK)));
-        let (begin, mut block) = (next * BLOCK, [0; BLOCK]);
-        self.unpack(next, &mut block);
+        // The first equal word is in front of the first block that starts with one that is not
+        // less, or is that start.
+        let mut blocks = slots.start / BLOCK..(slots.end - 1) / BLOCK;
+        while !blocks.is_empty() {
+            let middle = blocks.start + blocks.len() / 2;
+            match compare(self.get((middle + 1) * BLOCK)) {
+                Ordering::Less => blocks.start = middle + 1,
+                _ => blocks.end = middle,
+            }
+        }
+        let (begin, mut block) = (blocks.start * BLOCK, [0; BLOCK]);
+        self.unpack(blocks.start, &mut block);
         let inside = slots.start.max(begin) - begin..slots.end.min(begin + BLOCK) - begin;
-        begin + halve(inside, |row| below(block[row]))
+        let Ok(found) = equal_range(inside.clone(), |row| {
+            Ok::<_, Infallible>(compare(block[row]))
+        });
+        let first = begin + found.start;
+        let end = begin + found.end;
+        let may_go_on = found.end == inside.end && end < slots.end;
+        if may_go_on && compare(self.get(end)).is_eq() {
+            return first..self.equal_by_slot(end..slots.end, compare).end;
+        }
+        first..end
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
@@ -200,6 +220,16 @@ impl Delta<'_> {
             None => self.climbs.get(slot),
         };
         (word.wrapping_sub(self.step).wrapping_sub(climb), word)
+    }
+
+    /// As [`WordDecoder::equal`], on words one by one.
+    fn equal_by_slot(
+        &self,
+        slots: Range<usize>,
+        compare: impl Fn(u64) -> Ordering,
+    ) -> Range<usize> {
+        let Ok(equal) = equal_range(slots, |slot| Ok::<_, Infallible>(compare(self.get(slot))));
+        equal
     }
 
     /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.

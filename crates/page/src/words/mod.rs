@@ -16,6 +16,8 @@ mod profile;
 mod run_length;
 mod sample;
 
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer};
@@ -23,6 +25,7 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use crate::bit_packing::Block;
 use crate::cell::Cell;
 use crate::cursor::Cursor;
+use crate::equal_range::equal_range;
 use crate::error::PageError;
 use crate::value::WordRange;
 
@@ -52,27 +55,15 @@ trait WordDecoder<'a>: Sized {
     /// The words of a block of slots. What lies behind the last word is anything.
     fn block(&self, index: usize, words: &mut Block);
 
-    /// The first of the slots whose word is not `below`, where those that are come first.
-    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
-        halve(slots, |slot| below(self.get(slot)))
+    /// The slots whose word `compare` finds equal, where those that are less come first and
+    /// those that are greater last; where it would be, if there is none.
+    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
+        let Ok(equal) = equal_range(slots, |slot| Ok::<_, Infallible>(compare(self.get(slot))));
+        equal
     }
 
     /// Which of `rows` words are in the range.
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError>;
-}
-
-/// The first of the slots for which `below` does not hold, where those for which it does come
-/// first.
-fn halve(mut slots: Range<usize>, below: impl Fn(usize) -> bool) -> usize {
-    while !slots.is_empty() {
-        let middle = slots.start + slots.len() / 2;
-        if below(middle) {
-            slots.start = middle + 1;
-        } else {
-            slots.end = middle;
-        }
-    }
-    slots.start
 }
 
 fn all_or_none(rows: usize, all: bool) -> BooleanBuffer {
@@ -280,9 +271,9 @@ impl<'a> Stream<'a> {
         each_codec!(self, codec => codec.block(index, words))
     }
 
-    /// The first of the slots whose word is not `below`, where those that are come first.
-    pub(crate) fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
-        each_codec!(self, codec => codec.partition(slots, below))
+    /// See [`WordDecoder::equal`].
+    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
+        each_codec!(self, codec => codec.equal(slots, compare))
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
@@ -352,24 +343,17 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The first of the slots whose word is not `below`, where those that are come first.
-    pub(crate) fn partition(
+    /// The slots whose word `compare` finds equal, where those that are less come first and
+    /// those that are greater last; where it would be, if there is none.
+    pub(crate) fn equal(
         &self,
-        mut slots: Range<usize>,
-        below: impl Fn(u64) -> bool,
-    ) -> Result<usize, PageError> {
+        slots: Range<usize>,
+        compare: impl Fn(u64) -> Ordering,
+    ) -> Result<Range<usize>, PageError> {
         match self {
-            Self::Stream(stream) => Ok(stream.partition(slots, below)),
+            Self::Stream(stream) => Ok(stream.equal(slots, compare)),
             Self::Dictionary(dictionary) => {
-                while !slots.is_empty() {
-                    let middle = slots.start + slots.len() / 2;
-                    if below(dictionary.get(middle)?) {
-                        slots.start = middle + 1;
-                    } else {
-                        slots.end = middle;
-                    }
-                }
-                Ok(slots.start)
+                equal_range(slots, |slot| dictionary.get(slot).map(&compare))
             }
         }
     }

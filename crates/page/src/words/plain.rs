@@ -4,6 +4,8 @@
 //! rows × cell bytes (1, 2, 4 or 8; the column's type says how many, streams have 8)
 //! ```
 
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
@@ -11,10 +13,11 @@ use arrow_buffer::BooleanBuffer;
 use crate::bit_packing::{BLOCK, Block};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
+use crate::equal_range::equal_range;
 use crate::error::PageError;
 use crate::value::WordRange;
 
-use super::{Sink, halve};
+use super::Sink;
 
 pub(super) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) {
     for word in words {
@@ -85,9 +88,14 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// See [`super::WordDecoder::partition`].
-    pub(super) fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
-        halve(slots, |slot| below(self.get(slot)))
+    /// See [`super::WordDecoder::equal`].
+    pub(super) fn equal(
+        &self,
+        slots: Range<usize>,
+        compare: impl Fn(u64) -> Ordering,
+    ) -> Range<usize> {
+        let Ok(equal) = equal_range(slots, |slot| Ok::<_, Infallible>(compare(self.get(slot))));
+        equal
     }
 
     /// See [`super::WordDecoder::select`].

@@ -9,6 +9,8 @@
 //! number of rows, and the run of a slot is found by binary search. A run's word is base +
 //! value, wrapping.
 
+use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -16,10 +18,11 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed, put_unsigned};
+use crate::equal_range::equal_range;
 use crate::error::PageError;
 use crate::value::WordRange;
 
-use super::{Profile, Sink, WordDecoder, halve};
+use super::{Profile, Sink, WordDecoder};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (mut ends, mut values) = (Vec::new(), Vec::new());
@@ -94,9 +97,7 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
     }
 
     fn get(&self, slot: usize) -> u64 {
-        // Where runs have about one length, the run is near its share of all.
-        let near = slot * self.ends.count() / self.rows;
-        self.word(self.seek_around(near, slot as u64))
+        self.word(self.run_of(slot))
     }
 
     fn block(&self, index: usize, words: &mut Block) {
@@ -108,18 +109,21 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
         }
     }
 
-    fn partition(&self, slots: Range<usize>, below: impl Fn(u64) -> bool) -> usize {
+    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
         if slots.is_empty() {
-            return slots.start;
+            return slots;
         }
-        let first = self.seek(0, slots.start as u64);
-        let last = self.seek(first, slots.end as u64 - 1);
-        let run = halve(first..last + 1, |run| below(self.word(run)));
-        let begin = match run {
-            0 => 0,
-            _ => self.ends.get(run - 1) as usize,
+        let first = self.run_of(slots.start);
+        let last = match slots.end == self.rows {
+            true => self.ends.count() - 1,
+            false => self.seek(first, slots.end as u64 - 1),
         };
-        begin.max(slots.start).min(slots.end)
+        let Ok(runs) = equal_range(first..last + 1, |run| {
+            Ok::<_, Infallible>(compare(self.word(run)))
+        });
+        let within = |begin: usize| begin.max(slots.start).min(slots.end);
+        let begin = within(self.begin(runs.start));
+        begin..within(self.begin(runs.end)).max(begin)
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
@@ -156,6 +160,20 @@ fn fill<T: Cell>(cells: &mut [T], count: usize, cell: T) {
 const NOT_ASCENDING: PageError = PageError::Malformed("the ends of runs do not ascend");
 
 impl RunLength<'_> {
+    /// The run of `slot`. Where runs have about one length, it is near its share of all.
+    fn run_of(&self, slot: usize) -> usize {
+        let near = slot * self.ends.count() / self.rows;
+        self.seek_around(near, slot as u64)
+    }
+
+    /// Where a run begins; the number of rows behind the last one.
+    fn begin(&self, run: usize) -> usize {
+        match run {
+            0 => 0,
+            _ => self.ends.get(run - 1) as usize,
+        }
+    }
+
     /// The run of `slot`, which may be before or behind run `near`.
     fn seek_around(&self, near: usize, slot: u64) -> usize {
         let (mut from, mut reach) = (near, 1);
