@@ -57,14 +57,11 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Bytes of text that some rows of a column hold; 0 for other types.
-pub(crate) fn text_bytes(rows: Rows<'_>, column_type: ColumnType) -> usize {
+/// Where the text of each row ends, behind where the first one begins; `None` for other types.
+pub(crate) fn text_ends(rows: Rows<'_>, column_type: ColumnType) -> Option<&[i32]> {
     match column_type {
-        ColumnType::Text | ColumnType::Bytes => {
-            let offsets = rows.text(column_type).offsets;
-            (offsets[rows.len] - offsets[0]) as usize
-        }
-        _ => 0,
+        ColumnType::Text | ColumnType::Bytes => Some(rows.text(column_type).offsets),
+        _ => None,
     }
 }
 

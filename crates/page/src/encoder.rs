@@ -12,7 +12,7 @@
 use arrow_array::ArrayRef;
 use types::ColumnType;
 
-use crate::column_encoder::{ColumnEncoder, Rows, Scratch, text_bytes};
+use crate::column_encoder::{ColumnEncoder, Rows, Scratch, text_ends};
 use crate::header::{self, Entry, PageIdentity};
 use crate::limits::{CAPACITY_BYTES_MIN, ROWS_MAX, decoded_text_bytes_max};
 use crate::words::Sink;
@@ -113,7 +113,7 @@ impl PageEncoder {
             "columns have one length"
         );
         assert!(start < len, "there is a row to encode");
-        let rows_max = self.rows_max(columns, start, len - start);
+        let rows_max = self.rows_max(columns, start);
         self.fill(columns, start, rows_max);
         self.remember(rows_max);
         let page = &self.best;
@@ -128,20 +128,23 @@ impl PageEncoder {
         page.rows
     }
 
-    /// Rows that a page could hold whatever the codecs make of them: no column may hold more
-    /// text than a full page is allowed to unfold to.
-    fn rows_max(&self, columns: &[ArrayRef], start: usize, remaining: usize) -> usize {
-        let mut rows_max = remaining.min(ROWS_MAX);
-        for (encoder, array) in self.columns.iter().zip(columns) {
-            let fits = |len: usize| {
-                let bytes = text_bytes(Rows { array, start, len }, encoder.column_type());
-                bytes <= decoded_text_bytes_max(self.capacity_bytes, len)
-            };
-            while rows_max > 1 && !fits(rows_max) {
-                rows_max /= 2;
-            }
-        }
-        rows_max
+    /// Whether the page that [`encode`](Self::encode) would make is the same whatever rows were
+    /// appended to the columns. Who encodes only such pages, and the others when no rows follow,
+    /// gets the same pages in whatever batches the rows come.
+    pub fn is_settled(&self, columns: &[ArrayRef], start: usize) -> bool {
+        let remaining = columns[0].len() - start;
+        remaining >= ROWS_MAX || self.rows_max(columns, start) < remaining
+    }
+
+    /// Rows that a page could hold whatever the codecs make of them, which is how far the encoder
+    /// looks: no column may hold more text than a full page is allowed to unfold to.
+    fn rows_max(&self, columns: &[ArrayRef], start: usize) -> usize {
+        let rows_max = (columns[0].len() - start).min(ROWS_MAX);
+        let columns = self.columns.iter().zip(columns);
+        columns.fold(rows_max, |len, (encoder, array)| {
+            let rows = Rows { array, start, len };
+            text_rows_max(rows, encoder.column_type(), self.capacity_bytes)
+        })
     }
 
     /// Leaves the best draft in `best`.
@@ -235,4 +238,21 @@ impl PageEncoder {
             self.row_bytes = page.bytes as f64 / page.rows as f64;
         }
     }
+}
+
+/// The longest run of the rows, at least one, that holds no more text than a page of that
+/// capacity may unfold to, and no shorter run does either: rows behind it do not matter.
+fn text_rows_max(rows: Rows<'_>, column_type: ColumnType, capacity_bytes: usize) -> usize {
+    let Some(ends) = text_ends(rows, column_type) else {
+        return rows.len;
+    };
+    let fits = |len: usize| {
+        let bytes = (ends[len] - ends[0]) as usize;
+        bytes <= decoded_text_bytes_max(capacity_bytes, len)
+    };
+    if (ends[rows.len] - ends[0]) as usize <= decoded_text_bytes_max(capacity_bytes, 0) {
+        return rows.len;
+    }
+    let exceeding = (1..=rows.len).find(|&len| !fits(len));
+    exceeding.map_or(rows.len, |len| (len - 1).max(1))
 }

@@ -4,7 +4,8 @@
 //! the codec that suits its data in this page; codecs put what their frame is too narrow for
 //! into one exception section that all columns share. `docs/format/page.md` gives every byte.
 //!
-//! - Writing: [`PageEncoder`] takes Arrow columns and fills pages to their capacity.
+//! - Writing: [`PageEncoder`] takes Arrow columns and fills pages to their capacity;
+//!   [`RowAppender`] takes rows one by one, to the same pages.
 //! - Reading: [`Page`] checks a page once and decodes columns, or some slots of them, into Arrow
 //!   arrays. [`Column`] reads cells by slot and finds slots by value on the encoded form.
 //!
@@ -19,6 +20,7 @@
 
 mod bit_packing;
 mod cell;
+mod cell_builder;
 mod column;
 mod column_encoder;
 mod column_reader;
@@ -32,6 +34,7 @@ mod header;
 mod limits;
 mod nulls;
 mod page;
+mod row_appender;
 mod text;
 mod value;
 mod wide;
@@ -41,8 +44,9 @@ pub use column::Column;
 pub use encoder::PageEncoder;
 pub use error::PageError;
 pub use header::PageIdentity;
-pub use limits::{CAPACITY_BYTES_MIN, ROWS_MAX};
+pub use limits::{CAPACITY_BYTES_MIN, ROW_TEXT_BYTES_MAX, ROWS_MAX};
 pub use page::Page;
+pub use row_appender::{RowAppender, RowError};
 pub use value::Value;
 
 #[cfg(test)]

@@ -7,6 +7,11 @@ pub const ROWS_MAX: usize = 16_384;
 /// Capacity of a page at least: room for a header and a directory of ordinary tables.
 pub const CAPACITY_BYTES_MIN: usize = 512;
 
+/// Text and bytes in one row at most. A row that does not fit a page's capacity gets a page of
+/// its own, whatever its size; this bound keeps that page, and every array that it is decoded
+/// into, far from 32-bit offsets. It is what PostgreSQL takes or sends in one message.
+pub const ROW_TEXT_BYTES_MAX: usize = 1 << 30;
+
 /// How much text a segment may unfold to, for each of its bytes …
 const TEXT_EXPANSION_MAX: usize = 16;
 

@@ -3,6 +3,7 @@
 mod damage;
 mod golden;
 mod round_trip;
+mod rows;
 mod search;
 
 use std::sync::Arc;

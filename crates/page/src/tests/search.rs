@@ -16,7 +16,7 @@ use super::{Nulls, Recipe, Shape, any_recipe, one_page, open};
 use crate::{Column, Value};
 
 /// The cell of an array.
-fn cell(array: &ArrayRef, column_type: ColumnType, row: usize) -> Value<'_> {
+pub(super) fn cell(array: &ArrayRef, column_type: ColumnType, row: usize) -> Value<'_> {
     if array.is_null(row) {
         return Value::Null;
     }
