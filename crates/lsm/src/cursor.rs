@@ -20,6 +20,10 @@ use crate::segment::{PageEntry, Segment};
 /// Pages read with one access when the cache is passed by: large enough that a disk streams.
 const PAGES_PER_READ: usize = 16;
 
+/// Bytes read with one access, unless a single page is larger: pages of long rows would take
+/// memory in multiples of the longest row.
+const READ_BYTES_MAX: usize = 4 << 20;
+
 /// Rows of a block that are in a cursor's range.
 #[derive(Clone)]
 pub(crate) struct Window {
@@ -159,13 +163,24 @@ impl Cursor {
 }
 
 impl Current {
+    /// The next pages to be read with one access, at least one.
+    fn pages_to_read(&self) -> Range<usize> {
+        let start = self.pages.start;
+        let pages = &self.segment.pages()[self.pages.clone()];
+        let mut bytes = 0;
+        let within = pages.iter().take(PAGES_PER_READ).take_while(|page| {
+            bytes += page.length as usize;
+            bytes <= READ_BYTES_MAX
+        });
+        start..start + within.count().max(1)
+    }
+
     fn next_page(&mut self, source: &PageSource) -> Result<Arc<Page>, StoreError> {
         match source {
             PageSource::Cache(cache) => self.segment.load_page(self.pages.start, cache),
             PageSource::File => {
                 if self.read_ahead.is_empty() {
-                    let end = self.pages.end.min(self.pages.start + PAGES_PER_READ);
-                    self.read_ahead = self.segment.read_pages(self.pages.start..end)?.into();
+                    self.read_ahead = self.segment.read_pages(self.pages_to_read())?.into();
                 }
                 Ok(self
                     .read_ahead

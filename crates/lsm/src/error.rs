@@ -54,6 +54,17 @@ pub enum StoreError {
     /// A sync failed: nothing more is acknowledged, the store must be opened again.
     #[error("an earlier sync failed ({0}); restart to continue from the durable state")]
     Poisoned(String),
+    /// A row that no page can hold. Nothing of its batch was taken.
+    #[error(
+        "a row of table {table} holds {bytes} bytes of text; a row holds at most {}",
+        page::ROW_TEXT_BYTES_MAX
+    )]
+    RowTooLong {
+        /// The table.
+        table: TableId,
+        /// The row's bytes of text.
+        bytes: usize,
+    },
     /// No such table.
     #[error("table {0} does not exist in this store")]
     NoSuchTable(TableId),

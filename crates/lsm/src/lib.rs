@@ -31,6 +31,7 @@ mod policy;
 mod recovery;
 mod retention;
 mod rewrite;
+mod row_length;
 mod run;
 mod run_writer;
 mod selection;

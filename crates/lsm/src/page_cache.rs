@@ -191,7 +191,7 @@ impl PageCache {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{ArrayRef, Int64Array};
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
     use page::{PageEncoder, PageIdentity};
     use types::ColumnType;
 
@@ -204,6 +204,16 @@ mod tests {
         let identity = PageIdentity { file: 1, offset: 0 };
         let numbers = (0..400_i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D));
         let column: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
+        let mut bytes = Vec::new();
+        PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);
+        Ok(Page::open(bytes.into(), &types, identity).expect("an intact page"))
+    }
+
+    fn long_page() -> Result<Page, StoreError> {
+        let types = [ColumnType::Text];
+        let identity = PageIdentity { file: 1, offset: 0 };
+        let text = "x".repeat(4 * PAGE_BYTES);
+        let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
         let mut bytes = Vec::new();
         PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);
         Ok(Page::open(bytes.into(), &types, identity).expect("an intact page"))
@@ -251,6 +261,22 @@ mod tests {
         }
         cache.remove(key(1, 0));
         assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn a_page_larger_than_the_cache_is_handed_out_and_not_kept() {
+        let cache = PageCache::new(2 * PAGE_BYTES, PAGE_BYTES);
+        cache.get_or_load(key(1, 0), page).expect("load");
+        let kept = cache.bytes();
+        assert!(kept > 0);
+        for misses in 2..4 {
+            let loaded = cache.get_or_load(key(1, 1), long_page).expect("load");
+            assert!(loaded.bytes() > 2 * PAGE_BYTES);
+            loaded.column(0).expect("intact");
+            assert_eq!((cache.bytes(), cache.misses()), (kept, misses));
+        }
+        let again = cache.get_or_load(key(1, 0), || panic!("it is cached"));
+        assert!(again.is_ok(), "it drives no other page out");
     }
 
     #[test]

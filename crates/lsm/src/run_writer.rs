@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::Array;
 use env::Env;
 use types::key::SortKey;
 use types::{SortKeys, VersionRows};
@@ -130,7 +129,7 @@ impl<'a> RunWriter<'a> {
         } else {
             let mut some_keys = keys.empty_like();
             some_keys.append(keys, range.clone());
-            writer.append(&slice(rows, range), &some_keys)?;
+            writer.append(&rows.slice(range), &some_keys)?;
         }
         self.last_key = Some(last_key);
         Ok(())
@@ -174,22 +173,5 @@ impl<'a> RunWriter<'a> {
     pub fn finish(mut self) -> Result<Uncommitted, StoreError> {
         self.finish_segment()?;
         Ok(self.written)
-    }
-}
-
-fn slice(rows: &VersionRows, range: Range<usize>) -> VersionRows {
-    let (start, length) = (range.start, range.len());
-    VersionRows {
-        columns: rows
-            .columns
-            .iter()
-            .map(|column| column.slice(start, length))
-            .collect(),
-        positions: rows.positions[range.clone()].to_vec(),
-        kinds: rows.kinds[range].to_vec(),
-        unchanged: rows
-            .unchanged
-            .as_ref()
-            .map(|bits| bits.slice(start, length)),
     }
 }

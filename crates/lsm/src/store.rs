@@ -31,6 +31,7 @@ use crate::memory_run::MemoryRun;
 use crate::options::StoreOptions;
 use crate::page_cache::PageCache;
 use crate::recovery::{Recovered, recover};
+use crate::row_length::check_row_lengths;
 use crate::run_writer::SegmentFactory;
 use crate::signal::Signal;
 use crate::snapshot::{HistoryHold, Snapshot};
@@ -199,6 +200,7 @@ impl Store {
         if rows.is_empty() {
             return Ok(());
         }
+        check_row_lengths(table, &rows)?;
         let mut run = MemoryRun::sort(rows, &tree.layout);
         if run.has_duplicates() {
             let retention = self.snapshots.retention_in_memory();

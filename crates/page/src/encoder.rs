@@ -98,7 +98,8 @@ impl PageEncoder {
     /// page to `out` and returns its number of rows.
     ///
     /// # Panics
-    /// When the columns are not those of the schema, differ in length or end before `start`.
+    /// When the columns are not those of the schema, differ in length or end before `start`, or a
+    /// single row takes 4 GiB (rows of [`ROW_TEXT_BYTES_MAX`](crate::ROW_TEXT_BYTES_MAX) never do).
     pub fn encode(
         &mut self,
         columns: &[ArrayRef],

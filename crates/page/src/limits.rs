@@ -8,9 +8,9 @@ pub const ROWS_MAX: usize = 16_384;
 pub const CAPACITY_BYTES_MIN: usize = 512;
 
 /// Text and bytes in one row at most. A row that does not fit a page's capacity gets a page of
-/// its own, whatever its size; this bound keeps that page, and every array that it is decoded
-/// into, far from 32-bit offsets. It is what PostgreSQL takes or sends in one message.
-pub const ROW_TEXT_BYTES_MAX: usize = 1 << 30;
+/// its own, whatever its size; this bound keeps that page, and an array of two such rows, within
+/// 32-bit ends and offsets. PostgreSQL's messages have the same: no row that it sends exceeds it.
+pub const ROW_TEXT_BYTES_MAX: usize = (1 << 30) - 1;
 
 /// How much text a segment may unfold to, for each of its bytes …
 const TEXT_EXPANSION_MAX: usize = 16;
@@ -19,6 +19,7 @@ const TEXT_EXPANSION_MAX: usize = 16;
 const TEXT_ROW_BYTES: usize = 64;
 
 const _: () = assert!(ROWS_MAX <= 1 << 16); // A slot is stored as u16.
+const _: () = assert!(2 * ROW_TEXT_BYTES_MAX < i32::MAX as usize); // Offsets of arrays.
 
 /// The bytes of text that a segment of `segment_bytes` may hold for `rows` rows.
 ///

@@ -4,6 +4,7 @@
 //! A version is put, delete or patch; its cells live in one Arrow array a column, with NULL in
 //! every non-key cell of a delete and in every unchanged cell of a patch.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder};
@@ -64,6 +65,21 @@ impl VersionRows {
     /// Whether there is no version.
     pub fn is_empty(&self) -> bool {
         self.positions.is_empty()
+    }
+
+    /// The versions of a range. Cells are shared, not copied.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let (start, length) = (range.start, range.len());
+        let columns = self.columns.iter();
+        Self {
+            columns: columns.map(|column| column.slice(start, length)).collect(),
+            positions: self.positions[range.clone()].to_vec(),
+            kinds: self.kinds[range].to_vec(),
+            unchanged: self
+                .unchanged
+                .as_ref()
+                .map(|bits| bits.slice(start, length)),
+        }
     }
 
     /// Bytes of memory held by the arrays.

@@ -12,6 +12,8 @@ use arrow_array::{Array, ArrayRef, Int16Array, UInt64Array, new_null_array};
 use arrow_select::concat::concat;
 use types::{ColumnType, SortKeys, VersionRows};
 
+use crate::row_length::longest_column;
+
 /// The waiting rows: the columns of a page and the keys, side by side.
 pub(super) struct PendingRows {
     /// The table's columns, then position, kind and unchanged. Rows before `start` are done.
@@ -48,7 +50,20 @@ impl PendingRows {
         self.keys.len() - self.start
     }
 
-    /// Adds a batch behind the waiting rows.
+    /// Whether arrays can hold the waiting rows and a batch of so many bytes of text a column.
+    pub(super) fn has_room_for(&self, text_bytes: usize) -> bool {
+        let waiting: Vec<ArrayRef> = match self.len() {
+            0 => return true,
+            left => self
+                .columns
+                .iter()
+                .map(|column| column.slice(self.start, left))
+                .collect(),
+        };
+        longest_column(&waiting) + text_bytes <= i32::MAX as usize
+    }
+
+    /// Adds a batch behind the waiting rows, which have room for it.
     pub(super) fn push(&mut self, rows: &VersionRows, keys: &SortKeys) {
         assert_eq!(rows.len(), keys.len(), "one key a version");
         let added = page_columns(rows);
@@ -59,7 +74,8 @@ impl PendingRows {
         } else {
             let join = |(old, new): (&ArrayRef, ArrayRef)| {
                 let old = old.slice(self.start, left);
-                concat(&[old.as_ref(), new.as_ref()]).expect("columns of one table have one type")
+                concat(&[old.as_ref(), new.as_ref()])
+                    .expect("columns have one type, and room for the batch")
             };
             self.columns = self.columns.iter().zip(added).map(join).collect();
             let mut joined = self.keys.empty_like();
@@ -101,5 +117,36 @@ impl PendingRows {
     pub(super) fn advance(&mut self, rows: usize) {
         assert!(rows <= self.len(), "only waiting rows can be done");
         self.start += rows;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int64Array, StringArray};
+    use types::VersionKind;
+
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_what_one_array_can_hold() {
+        let rows = VersionRows {
+            columns: vec![
+                Arc::new(Int64Array::from(vec![1, 2, 3])),
+                Arc::new(StringArray::from(vec!["12345", "123", "1234567"])),
+            ],
+            positions: vec![1; 3],
+            kinds: vec![VersionKind::Put as u8; 3],
+            unchanged: None,
+        };
+        let keys = SortKeys::compute(&rows.columns[..1], &[ColumnType::Int64]);
+        let mut pending = PendingRows::new(keys.empty_like());
+        let most = i32::MAX as usize;
+        assert!(pending.has_room_for(most), "nothing waits");
+        pending.push(&rows, &keys);
+        pending.advance(1);
+        assert!(pending.has_room_for(most - 10));
+        assert!(!pending.has_room_for(most - 9));
+        pending.advance(2);
+        assert!(pending.has_room_for(most));
     }
 }

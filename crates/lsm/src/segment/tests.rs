@@ -206,6 +206,46 @@ fn small_batches_make_hardly_more_pages_than_large_ones() {
     assert!(small * 2 <= large * 3, "{small} and {large} pages");
 }
 
+/// Many short rows let the writer wait for as many rows again; long ones must not pile up then.
+#[test]
+fn long_rows_do_not_wait_for_a_page_full_of_short_ones() {
+    let folder = Folder::new();
+    let mut writer = folder.writer(1);
+    let mut append = |range: std::ops::Range<i64>, length: usize| {
+        let count = (range.end - range.start) as usize;
+        let rows = VersionRows {
+            columns: vec![
+                Arc::new(Int64Array::from_iter_values(range)),
+                Arc::new(StringArray::from(vec!["x".repeat(length); count])),
+            ],
+            positions: vec![1; count],
+            kinds: vec![VersionKind::Put as u8; count],
+            unchanged: None,
+        };
+        let keys = SortKeys::compute(&rows.columns[..1], &[ColumnType::Int64]);
+        writer.append(&rows, &keys).expect("append");
+        writer.bytes_written()
+    };
+    append(0..40_000, 1);
+    let before = append(40_000..40_001, 1);
+    let (mut written, mut given) = (before, 0);
+    for key in 40_001..40_101 {
+        written = append(key..key + 1, 300_000);
+        given += 300_000;
+        let waiting = given - (written - before).min(given);
+        assert!(waiting < 2_000_000, "{waiting} of {given} bytes wait");
+    }
+    assert!(written > before);
+    let info = writer.finish().expect("finish");
+    let segment = folder.open(&info).expect("open");
+    let cache = PageCache::new(1 << 16, PAGE_BYTES);
+    for (index, entry) in segment.pages().iter().enumerate() {
+        let page = segment.load_page(index, &cache).expect("intact");
+        assert!(entry.length as usize <= PAGE_BYTES || page.rows() == 1);
+        assert!(cache.bytes() <= 1 << 16);
+    }
+}
+
 #[test]
 fn the_page_index_says_what_the_pages_hold() {
     let folder = Folder::new();

@@ -23,6 +23,7 @@ use super::pending::PendingRows;
 use super::{PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{io_failed, sync_failed};
 use crate::error::StoreError;
+use crate::row_length::longest_column;
 
 /// Pages are collected to writes of about this size.
 const WRITE_BYTES: usize = 1 << 20;
@@ -97,6 +98,15 @@ impl SegmentWriter {
         if rows.is_empty() {
             return Ok(());
         }
+        if rows.len() > 1 && !self.pending.has_room_for(longest_column(&rows.columns)) {
+            let middle = rows.len() / 2;
+            for half in [0..middle, middle..rows.len()] {
+                let mut some_keys = keys.empty_like();
+                some_keys.append(keys, half.clone());
+                self.append(&rows.slice(half), &some_keys)?;
+            }
+            return Ok(());
+        }
         self.count(rows);
         self.pending.push(rows, keys);
         self.cut_full_pages()
@@ -150,9 +160,10 @@ impl SegmentWriter {
 
     /// Cuts pages as long as rows are left after the page: only then is it full. A page that
     /// takes all waiting rows is thrown away and tried again when there are twice as many, so
-    /// small batches cost at most one extra encoding in all.
+    /// small batches cost at most one extra encoding in all. Rows with more text than a page
+    /// could unfold to do not wait for that: after short rows, long ones would fill the memory.
     fn cut_full_pages(&mut self) -> Result<(), StoreError> {
-        while self.pending.len() >= self.rows_tried_next {
+        while self.pending.len() >= self.rows_tried_next || self.has_settled_page() {
             let waiting = self.pending.len();
             let (rows, bytes) = self.encode_page();
             if rows == waiting {
@@ -163,6 +174,14 @@ impl SegmentWriter {
             self.rows_tried_next = rows + rows / 4 + 1;
         }
         Ok(())
+    }
+
+    /// Whether the next page is certain, and not all waiting rows are in it.
+    fn has_settled_page(&self) -> bool {
+        let (columns, start) = (self.pending.columns(), self.pending.start());
+        // Exactly as many rows as a page may have could all be in it.
+        let may_leave_rows = self.pending.len() > 1 && self.pending.len() != page::ROWS_MAX;
+        may_leave_rows && self.encoder.is_settled(columns, start)
     }
 
     /// Encodes the next page; nothing is taken yet.

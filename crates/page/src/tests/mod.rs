@@ -2,6 +2,7 @@
 
 mod damage;
 mod golden;
+mod long_values;
 mod round_trip;
 mod rows;
 mod search;

@@ -1,0 +1,144 @@
+//! Values longer than a page, from ingestion to scans: through memory, a flush, a merge, a new
+//! opening, and a cache that they do not fit.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use env::Env;
+use lsm::{KeyRange, ScanRequest, Store, StoreOptions, Work};
+use tempfile::TempDir;
+use types::{
+    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableId, TableName,
+    TableSchema, VersionKind, VersionRows,
+};
+
+const TABLE: TableId = TableId(1);
+const PAGE_BYTES: usize = 4 << 10;
+const CACHE_BYTES: usize = 512 << 10;
+
+/// Around a page's capacity, above the cache, and far above both.
+const LENGTHS: [usize; 5] = [
+    PAGE_BYTES - 1,
+    PAGE_BYTES,
+    PAGE_BYTES + 1,
+    1 << 20,
+    100_000_000,
+];
+
+fn schema() -> TableSchema {
+    let column = |name: &str, column_type| Column {
+        name: name.to_owned(),
+        column_type,
+        nullable: true,
+        hidden: false,
+        source_number: 1,
+        source_type: SourceType {
+            oid: 0,
+            modifier: -1,
+            name: String::new(),
+        },
+    };
+    TableSchema {
+        name: TableName {
+            schema: "public".to_owned(),
+            name: "t".to_owned(),
+        },
+        columns: vec![
+            column("id", ColumnType::Int64),
+            column("text", ColumnType::Text),
+        ],
+        key: vec![0],
+    }
+}
+
+fn open(directory: &Path) -> Arc<Store> {
+    let options = StoreOptions {
+        memory_bytes: 1 << 20,
+        cache_bytes: CACHE_BYTES,
+        page_bytes: PAGE_BYTES,
+        segment_bytes: 1 << 20,
+        runs_max: 2,
+    };
+    Store::open(Env::real(), directory, options).expect("the store opens")
+}
+
+/// Every tenth row is long.
+fn length(key: i64) -> usize {
+    match key % 10 {
+        5 => LENGTHS[(key / 10) as usize % LENGTHS.len()],
+        _ => 20,
+    }
+}
+
+/// A few letters that differ from row to row, over and over.
+fn text(key: i64, position: u64) -> String {
+    let word = format!("{key} at {position}, ");
+    let mut text = word.repeat(length(key).div_ceil(word.len()));
+    text.truncate(length(key));
+    text
+}
+
+fn puts(keys: impl IntoIterator<Item = i64>, position: u64) -> VersionRows {
+    let mut rows = RowsBuilder::new(&schema());
+    for key in keys {
+        let [ColumnBuilder::Int64(ids), ColumnBuilder::Text(texts)] = rows.columns_mut() else {
+            panic!("the columns of the test's schema")
+        };
+        ids.append_value(key);
+        texts.append_value(text(key, position));
+        rows.finish_version(CommitPosition(position), VersionKind::Put);
+    }
+    rows.build()
+}
+
+/// The rows of `keys` are there, those of multiples of three as of the second position.
+fn check(store: &Arc<Store>, keys: i64) {
+    let scan = |projection: Vec<usize>| {
+        let request = ScanRequest {
+            projection,
+            range: KeyRange::default(),
+            batch_rows: 100,
+        };
+        let batches = store.pin().scan(TABLE, request).expect("a table");
+        batches.map(|batch| batch.expect("sound"))
+    };
+    let mut next = 0;
+    for batch in scan(vec![0, 1]) {
+        let ids = batch.column(0).as_primitive::<Int64Type>();
+        let texts = batch.column(1).as_string::<i32>();
+        for row in 0..batch.num_rows() {
+            assert_eq!(ids.value(row), next);
+            let position = if next % 3 == 0 { 2 } else { 1 };
+            assert!(texts.value(row) == text(next, position), "row {next}");
+            next += 1;
+        }
+    }
+    assert_eq!(next, keys);
+    let ids: usize = scan(vec![0]).map(|batch| batch.column(0).len()).sum();
+    assert_eq!(ids as i64, keys);
+    assert!(store.stats().cache_bytes <= CACHE_BYTES as u64);
+}
+
+#[test]
+fn long_values_survive_flush_merge_and_opening() {
+    let keys = 10 * LENGTHS.len() as i64;
+    let directory = TempDir::new().expect("a folder for the test");
+    let store = open(directory.path());
+    store.create_table(TABLE, schema()).expect("a new table");
+    store.ingest(TABLE, puts(0..keys, 1)).expect("ingest works");
+    store.publish(CommitPosition(1), Vec::new());
+    store.flush().expect("the flush works");
+    let newer = (0..keys).filter(|key| key % 3 == 0);
+    store.ingest(TABLE, puts(newer, 2)).expect("ingest works");
+    store.publish(CommitPosition(2), Vec::new());
+    check(&store, keys);
+    store.flush().expect("the flush works");
+    check(&store, keys);
+    while store.work(Work::Merge).expect("the merge works") {}
+    check(&store, keys);
+    drop(store);
+    check(&open(directory.path()), keys);
+}
