@@ -172,7 +172,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         let mut blocks = slots.start / BLOCK..(slots.end - 1) / BLOCK;
         while !blocks.is_empty() {
             let middle = blocks.start + blocks.len() / 2;
-            match compare(self.get((middle + 1) * BLOCK)) {
+            match compare(self.start(middle + 1)) {
                 Ordering::Less => blocks.start = middle + 1,
                 _ => blocks.end = middle,
             }
@@ -220,6 +220,14 @@ impl Delta<'_> {
             None => self.climbs.get(slot),
         };
         (word.wrapping_sub(self.step).wrapping_sub(climb), word)
+    }
+
+    /// The first word of a block.
+    #[inline]
+    fn start(&self, index: usize) -> u64 {
+        self.first
+            .wrapping_add(self.step.wrapping_mul((index * BLOCK) as u64))
+            .wrapping_add(self.starts.get(index))
     }
 
     /// As [`WordDecoder::equal`], on words one by one.

@@ -113,7 +113,10 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
         if slots.is_empty() {
             return slots;
         }
-        let first = self.run_of(slots.start);
+        let first = match slots.start {
+            0 => 0,
+            start => self.run_of(start),
+        };
         let last = match slots.end == self.rows {
             true => self.ends.count() - 1,
             false => self.seek(first, slots.end as u64 - 1),
