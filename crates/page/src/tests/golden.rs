@@ -20,12 +20,13 @@ const GOLDEN_IDENTITY: PageIdentity = PageIdentity {
 
 const ROWS: usize = 600;
 
-const GOLDEN: [(&str, &[u8]); 5] = [
+const GOLDEN: [(&str, &[u8]); 6] = [
     ("words", include_bytes!("golden/v1-words.page")),
     ("text", include_bytes!("golden/v1-text.page")),
     ("floats", include_bytes!("golden/v1-floats.page")),
     ("prefixes", include_bytes!("golden/v1-prefixes.page")),
     ("large", include_bytes!("golden/v1-large.page")),
+    ("grammar", include_bytes!("golden/v1-grammar.page")),
 ];
 
 fn recipe(column_type: ColumnType, shape: Shape, nulls: Nulls, seed: u64) -> Recipe {
@@ -82,7 +83,11 @@ fn recipes(name: &str) -> Vec<Recipe> {
             recipe(ColumnType::Bytes, Ascending, Nulls::Half, 26),
         ],
         "large" => vec![recipe(ColumnType::Text, Noise, Nulls::None, 3); 6],
-        _ => unreachable!("there are five golden files"),
+        "grammar" => vec![
+            recipe(ColumnType::Text, Noise, Nulls::None, 4),
+            recipe(ColumnType::Bytes, Noise, Nulls::Half, 5),
+        ],
+        _ => unreachable!("there are six golden files"),
     }
 }
 
@@ -116,7 +121,7 @@ fn golden_pages_have_every_codec_and_null_form() {
             null_forms.insert(encoding.null_form as u8);
         }
     }
-    let expected = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 16, 17, 18, 19, 20];
+    let expected = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21];
     assert_eq!(codecs, BTreeSet::from(expected));
     assert_eq!(null_forms, BTreeSet::from([0, 1, 2, 3]));
 }

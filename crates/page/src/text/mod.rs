@@ -3,7 +3,7 @@
 //! 1. All cells equal: constant.
 //! 2. Few distinct cells: a dictionary.
 //! 3. Ascending cells: what each shares with the one before is left out (front coding).
-//! 4. Long cells that share pieces: a symbol table (FSST).
+//! 4. Cells that share pieces: a grammar, or a symbol table (FSST).
 //! 5. Otherwise plain.
 //!
 //! Does not: know cells that are NULL (see `nulls`), check UTF-8 (the Arrow array does when it is
@@ -13,6 +13,7 @@ mod cells;
 mod constant;
 mod dictionary;
 mod ends;
+mod grammar;
 mod lengths;
 mod plain;
 mod prefixes;
@@ -30,6 +31,7 @@ use crate::words::Sink;
 pub(crate) use cells::TextCells;
 use constant::Constant;
 use dictionary::Dictionary;
+use grammar::Grammar;
 use lengths::Lengths;
 use plain::Plain;
 use prefixes::Prefixes;
@@ -44,6 +46,7 @@ pub(crate) enum TextCodec {
     Dictionary = 18,
     Symbols = 19,
     Prefixes = 20,
+    Grammar = 21,
 }
 
 impl TextCodec {
@@ -54,6 +57,7 @@ impl TextCodec {
             Self::Dictionary,
             Self::Symbols,
             Self::Prefixes,
+            Self::Grammar,
         ]
         .into_iter()
         .find(|&codec| codec as u8 == number)
@@ -117,10 +121,11 @@ impl<'a> TextRows<'a> {
     }
 }
 
-/// Encodes columns of text; keeps the symbols of the last page for the next.
+/// Encodes columns of text; keeps what it learned on one page for the next.
 #[derive(Debug, Default)]
 pub(crate) struct TextEncoder {
     symbols: symbols::Memory,
+    grammar: grammar::Memory,
 }
 
 impl TextEncoder {
@@ -146,9 +151,11 @@ impl TextEncoder {
             bytes_max = dictionary.bytes();
             draft = Draft::Dictionary(dictionary);
         }
-        // Decoding symbols takes longer, so they have to earn it.
-        let symbols_max = bytes_max * SYMBOLS_PERCENT_MAX / 100;
-        if let Some(symbols) = self.symbols.draft(rows, lengths.sum, symbols_max) {
+        // Decoding pieces takes longer, so they have to earn it.
+        let pieces_max = bytes_max * PIECES_PERCENT_MAX / 100;
+        if let Some(grammar) = self.grammar.draft(rows, lengths.sum, pieces_max) {
+            draft = Draft::Grammar(grammar);
+        } else if let Some(symbols) = self.symbols.draft(rows, lengths.sum, pieces_max) {
             draft = Draft::Symbols(symbols);
         }
         draft.encode(rows, sink)
@@ -161,6 +168,7 @@ enum Draft<'a> {
     Dictionary(dictionary::Draft<'a>),
     Symbols(symbols::Draft),
     Prefixes(prefixes::Draft),
+    Grammar(grammar::Draft),
 }
 
 impl Draft<'_> {
@@ -190,6 +198,10 @@ impl Draft<'_> {
                 prefixes.encode(rows, sink);
                 TextCodec::Prefixes
             }
+            Self::Grammar(grammar) => {
+                grammar.encode(sink);
+                TextCodec::Grammar
+            }
         }
     }
 }
@@ -197,8 +209,9 @@ impl Draft<'_> {
 /// Front coding is taken if it needs no more than so many percent of the cells as they are.
 const PREFIXES_PERCENT_MAX: usize = 90;
 
-/// Symbols are taken if they need no more than so many percent of the next best codec's bytes.
-const SYMBOLS_PERCENT_MAX: usize = 85;
+/// A grammar and symbols are taken if they need no more than so many percent of the next best
+/// codec's bytes.
+const PIECES_PERCENT_MAX: usize = 85;
 
 /// Refuses text that no writer puts into a segment of that size.
 fn check_decoded_bytes(bytes: usize, segment_bytes: usize, rows: usize) -> Result<(), PageError> {
@@ -253,6 +266,7 @@ pub(crate) enum Text<'a> {
     Dictionary(Dictionary<'a>),
     Symbols(Symbols<'a>),
     Prefixes(Prefixes<'a>),
+    Grammar(Grammar<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
@@ -264,6 +278,7 @@ macro_rules! each_codec {
             Text::Dictionary($codec) => $body,
             Text::Symbols($codec) => $body,
             Text::Prefixes($codec) => $body,
+            Text::Grammar($codec) => $body,
         }
     };
 }
@@ -281,6 +296,7 @@ impl<'a> Text<'a> {
             TextCodec::Dictionary => Self::Dictionary(Dictionary::open(segment, rows, section)?),
             TextCodec::Symbols => Self::Symbols(Symbols::open(segment, rows, section)?),
             TextCodec::Prefixes => Self::Prefixes(Prefixes::open(segment, rows, section)?),
+            TextCodec::Grammar => Self::Grammar(Grammar::open(segment, rows, section)?),
         })
     }
 

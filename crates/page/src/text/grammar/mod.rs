@@ -1,0 +1,386 @@
+//! A grammar: pieces of text that recur, of up to 15 bytes, become tokens of a few bits.
+//!
+//! ```text
+//! literals l (LEB128) · l literal bytes · rules r (LEB128) · r rules, packed 2 × width ·
+//! decoded bytes (LEB128) · tokens t (LEB128) · stream of rows token ends · t tokens, packed width
+//! ```
+//!
+//! Tokens below `l` stand for a byte each, the others for what two earlier tokens stand for: rule
+//! `i`, which is token `l + i`, for its left part (the lower bits) and then its right part. The
+//! width is what the largest token needs. Each cell has its own tokens, so one cell can be read without the others.
+//!
+//! 1. Rules are learned from a sample (`training`: Larsson, Moffat, "Off-line dictionary-based
+//!    compression", DCC 1999), and kept from page to page (`memory`).
+//! 2. Cells are parsed into the longest pieces that fit (`parsing`).
+//! 3. A page stores those rules that pay on it (`selection`).
+//! 4. A reader joins the pieces of all tokens into a table, and copies from it.
+//!
+//! A rule takes two tokens where the text itself would take several bytes, and a piece is long
+//! (Gargiulo, Venturini, "OnPair: Short Strings Compression for Fast Random Access", 2025).
+
+mod memory;
+mod parsing;
+mod piece;
+mod rules;
+mod selection;
+#[cfg(test)]
+mod tests;
+mod training;
+
+use multiversion::multiversion;
+
+use crate::bit_packing::{BLOCK, NarrowBlock, Packed, bits, mask, pack, packed_bytes};
+use crate::cursor::{Cursor, put_unsigned};
+use crate::error::PageError;
+use crate::words::{self, Sink};
+
+use super::cells::{TextCells, TextWriter};
+use super::ends::{Ends, NOT_ASCENDING};
+use super::lengths::Lengths;
+use super::{TextDecoder, check_decoded_bytes};
+
+pub(super) use memory::Memory;
+use piece::{PIECE_BYTES, PIECE_BYTES_MAX, Piece};
+use rules::{LITERAL_BITS, LITERALS, TOKENS_MAX};
+
+/// A segment to be written.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    literals: Vec<u8>,
+    /// The left and the right part of each rule.
+    rules: Vec<[u64; 2]>,
+    decoded_bytes: usize,
+    tokens: Vec<u64>,
+    /// Where the tokens of cells end.
+    ends: Vec<u64>,
+}
+
+impl Draft {
+    /// Bytes that the segment takes, or a few less.
+    pub(super) fn bytes(&self) -> usize {
+        let token_counts = self.ends.iter().scan(0, |begin, &end| {
+            let count = (end - *begin) as usize;
+            *begin = end;
+            Some(count)
+        });
+        let width = self.width();
+        self.literals.len()
+            + packed_bytes(self.rules.len(), 2 * width)
+            + Lengths::of(token_counts).packed_bytes()
+            + packed_bytes(self.tokens.len(), width)
+    }
+
+    fn width(&self) -> u32 {
+        token_bits(self.literals.len() + self.rules.len())
+    }
+
+    pub(super) fn encode(&self, sink: &mut Sink<'_>) {
+        let width = self.width();
+        put_unsigned(sink.segment, self.literals.len() as u64);
+        sink.segment.extend_from_slice(&self.literals);
+        put_unsigned(sink.segment, self.rules.len() as u64);
+        let rules = self.rules.iter().map(|[left, right]| left | right << width);
+        pack(&rules.collect::<Vec<u64>>(), 2 * width, sink.segment);
+        put_unsigned(sink.segment, self.decoded_bytes as u64);
+        put_unsigned(sink.segment, self.tokens.len() as u64);
+        words::encode_stream(&self.ends, sink);
+        pack(&self.tokens, width, sink.segment);
+    }
+}
+
+/// The width of one of so many tokens.
+fn token_bits(tokens: usize) -> u32 {
+    bits(tokens.saturating_sub(1) as u64)
+}
+
+/// A parsed segment.
+#[derive(Debug)]
+pub(crate) struct Grammar<'a> {
+    literals: &'a [u8],
+    /// The left and the right part of each rule.
+    rules: Packed<'a>,
+    decoded_bytes: usize,
+    /// Where the tokens of cells end.
+    ends: Ends<'a>,
+    tokens: Packed<'a>,
+}
+
+/// Tokens that are expanded at once.
+const STRIDE: usize = 8;
+
+/// Bytes that a stride writes into: no access needs to be checked.
+const STRIDE_BYTES_MAX: usize = STRIDE * PIECE_BYTES;
+
+/// Bytes behind the text that the last stride may write into: it may have tokens behind the last
+/// one, which are zero, so a literal.
+const SPARE_BYTES: usize = STRIDE + STRIDE_BYTES_MAX;
+
+/// A table of all pieces pays for as many cells as rules divided by this: a cell alone is put
+/// together from a few dozen rules.
+const RULES_A_CELL: usize = 32;
+
+impl Grammar<'_> {
+    /// The piece of every token, with room for those that the width has beyond them.
+    fn pieces(&self) -> Result<Vec<Piece>, PageError> {
+        let width = self.tokens.width();
+        let mut pieces = Vec::with_capacity(1 << width.max(LITERAL_BITS));
+        pieces.extend(self.literals.iter().map(|&byte| Piece::literal(byte)));
+        let mut rules = [0; BLOCK];
+        for block in 0..self.rules.blocks() {
+            unpack(&self.rules, block, &mut rules);
+            for rule in &rules[..self.rules.block_len(block)] {
+                let [left, right] = [rule & mask(width) as u32, rule >> width];
+                let left = *pieces.get(left as usize).ok_or(NO_PART)?;
+                let right = *pieces.get(right as usize).ok_or(NO_PART)?;
+                pieces.push(Piece::join(left, right).ok_or(LONG_PIECE)?);
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// Appends the piece of a token without a table.
+    fn spell(&self, token: u64, text: &mut Vec<u8>) -> Result<(), PageError> {
+        // Every part that waits has at least a byte, so there are never more than a piece has.
+        let mut waiting = [0; PIECE_BYTES_MAX];
+        let (mut top, mut length, mut token) = (0, 0, token as usize);
+        loop {
+            while let Some(rule) = token.checked_sub(self.literals.len()) {
+                if length + top + 1 >= PIECE_BYTES_MAX {
+                    return Err(LONG_PIECE);
+                }
+                if rule >= self.rules.count() {
+                    return Err(NO_TOKEN);
+                }
+                [token, waiting[top]] = self.parts(rule);
+                if token.max(waiting[top]) >= self.literals.len() + rule {
+                    return Err(NO_PART);
+                }
+                top += 1;
+            }
+            text.push(self.literals[token]);
+            length += 1;
+            if top == 0 {
+                return Ok(());
+            }
+            top -= 1;
+            token = waiting[top];
+        }
+    }
+
+    #[inline]
+    fn parts(&self, rule: usize) -> [usize; 2] {
+        let (width, parts) = (self.tokens.width(), self.rules.get(rule));
+        [parts & mask(width), parts >> width].map(|part| part as usize)
+    }
+
+    /// The cells of slots by a table of pieces.
+    fn gather_by_table(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        let pieces = self.pieces()?;
+        let ends = self.ends.offsets(self.tokens.count())?;
+        let mut tokens = Vec::new();
+        for &slot in slots {
+            let slot = slot as usize;
+            let cell = ends[slot] as usize..ends[slot + 1] as usize;
+            tokens.extend(cell.map(|index| self.tokens.get(index) as u16));
+            tokens.push(END);
+        }
+        let piece = |token: u16| pieces.get(usize::from(token)).copied().ok_or(NO_TOKEN);
+        let mut bytes = 0;
+        for &token in tokens.iter().filter(|&&token| token != END) {
+            bytes += piece(token)?.len();
+        }
+        self.check_length(bytes)?;
+        let mut writer = TextWriter::new(slots.len(), bytes);
+        for token in tokens {
+            if token == END {
+                writer.end_cell();
+            } else {
+                let piece = piece(token)?;
+                writer.append(piece.bytes(), piece.len())?;
+            }
+        }
+        writer.finish()
+    }
+
+    /// All cells, by a table of `N` pieces.
+    fn expand<const N: usize>(&self) -> Result<TextCells, PageError> {
+        let mut pieces = self.pieces()?;
+        let known = pieces.len() as u32;
+        pieces.resize(N, Piece::EMPTY);
+        let pieces: &[_; N] = pieces.first_chunk().expect("the table has that size");
+        let mut offsets = self.ends.offsets(self.tokens.count())?;
+        let mut text = Expansion::new(self.decoded_bytes);
+        let (mut tokens, mut ends) = ([0; BLOCK], [0; BLOCK]);
+        // Ends in tokens become ends in bytes as soon as these are known.
+        let mut slot = offsets.partition_point(|&end| end == 0);
+        for block in 0..self.tokens.blocks() {
+            unpack(&self.tokens, block, &mut tokens);
+            let count = self.tokens.block_len(block);
+            if largest(&tokens) >= known {
+                return Err(NO_TOKEN);
+            }
+            text.append(pieces, &tokens, count, &mut ends)?;
+            let first = block * BLOCK;
+            while let Some(offset) = offsets.get_mut(slot)
+                && *offset as usize <= first + count
+            {
+                *offset = ends[(*offset as usize - first - 1) % BLOCK] as i32;
+                slot += 1;
+            }
+        }
+        Ok(TextCells {
+            offsets,
+            bytes: text.finish()?,
+        })
+    }
+
+    fn check_length(&self, bytes: usize) -> Result<(), PageError> {
+        if bytes <= self.decoded_bytes {
+            Ok(())
+        } else {
+            Err(TOO_LONG)
+        }
+    }
+}
+
+/// Behind the tokens of a cell.
+const END: u16 = u16::MAX;
+
+const _: () = assert!(TOKENS_MAX <= END as usize);
+
+/// Unpacks a block of tokens.
+#[inline]
+fn unpack(packed: &Packed<'_>, block: usize, tokens: &mut NarrowBlock) {
+    if !packed.unpack_narrow(block, tokens) {
+        let mut wide = [0; BLOCK];
+        packed.unpack(block, &mut wide);
+        *tokens = wide.map(|token| token as u32);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn largest(tokens: &NarrowBlock) -> u32 {
+    tokens.iter().copied().fold(0, u32::max)
+}
+
+/// Text that is put together from pieces.
+struct Expansion {
+    bytes: Vec<u8>,
+    end: usize,
+}
+
+impl Expansion {
+    fn new(decoded_bytes: usize) -> Self {
+        Self {
+            bytes: vec![0; decoded_bytes + SPARE_BYTES],
+            end: 0,
+        }
+    }
+
+    /// Appends the pieces of a block's first tokens. Leaves where each of them ends.
+    #[inline(always)]
+    fn append<const N: usize>(
+        &mut self,
+        pieces: &[Piece; N],
+        tokens: &NarrowBlock,
+        count: usize,
+        ends: &mut NarrowBlock,
+    ) -> Result<(), PageError> {
+        let (strides, _) = tokens[..count.next_multiple_of(STRIDE)].as_chunks::<STRIDE>();
+        let (stride_ends, _) = ends.as_chunks_mut::<STRIDE>();
+        for (tokens, ends) in strides.iter().zip(stride_ends) {
+            let end = self.end;
+            let free = self.free()?;
+            let mut used = 0;
+            for (&token, piece_end) in tokens.iter().zip(ends) {
+                let piece = &pieces[token as usize % N];
+                free[used..used + PIECE_BYTES].copy_from_slice(piece.bytes());
+                used += piece.len();
+                *piece_end = (end + used) as u32;
+            }
+            self.end += used;
+        }
+        self.end = ends[count - 1] as usize;
+        Ok(())
+    }
+
+    /// What lies behind the text so far.
+    #[inline]
+    fn free(&mut self) -> Result<&mut [u8; STRIDE_BYTES_MAX], PageError> {
+        let free = self.bytes.get_mut(self.end..);
+        free.and_then(|free| free.first_chunk_mut()).ok_or(TOO_LONG)
+    }
+
+    fn finish(mut self) -> Result<Vec<u8>, PageError> {
+        if self.end + SPARE_BYTES != self.bytes.len() {
+            return Err(PageError::Malformed(
+                "cells have other lengths than the segment says",
+            ));
+        }
+        self.bytes.truncate(self.end);
+        Ok(self.bytes)
+    }
+}
+
+impl<'a> TextDecoder<'a> for Grammar<'a> {
+    fn open(mut segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
+        let segment_bytes = segment.len();
+        let literal_count = segment.count(LITERALS)?;
+        let literals = segment.take(literal_count)?;
+        let rule_count = segment.count(TOKENS_MAX - literal_count)?;
+        let width = token_bits(literal_count + rule_count);
+        let rules = Packed::take(&mut segment, 2 * width, rule_count)?;
+        let decoded_bytes = segment.count(i32::MAX as usize)?;
+        check_decoded_bytes(decoded_bytes, segment_bytes, rows)?;
+        let token_count = segment.count(decoded_bytes)?;
+        Ok(Self {
+            literals,
+            rules,
+            decoded_bytes,
+            ends: Ends::open(&mut segment, rows, section)?,
+            tokens: Packed::take(&mut segment, width, token_count)?,
+        })
+    }
+
+    fn decode(&self) -> Result<TextCells, PageError> {
+        match self.tokens.width() {
+            0..=LITERAL_BITS => self.expand::<LITERALS>(),
+            9 => self.expand::<512>(),
+            10 => self.expand::<1024>(),
+            11 => self.expand::<2048>(),
+            _ => self.expand::<TOKENS_MAX>(),
+        }
+    }
+
+    fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
+        if slots.len() * RULES_A_CELL >= self.rules.count() {
+            return self.gather_by_table(slots);
+        }
+        let (mut offsets, mut bytes) = (vec![0], Vec::new());
+        let mut cell = Vec::new();
+        for &slot in slots {
+            bytes.extend_from_slice(self.cell(slot as usize, &mut cell)?);
+            self.check_length(bytes.len())?;
+            offsets.push(bytes.len() as i32);
+        }
+        Ok(TextCells { offsets, bytes })
+    }
+
+    fn cell<'b>(&'b self, slot: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
+        buffer.clear();
+        let tokens = self.ends.range(slot);
+        if tokens.start > tokens.end || tokens.end > self.tokens.count() {
+            return Err(NOT_ASCENDING);
+        }
+        for index in tokens {
+            self.spell(self.tokens.get(index), buffer)?;
+            self.check_length(buffer.len())?;
+        }
+        Ok(buffer)
+    }
+}
+
+const NO_TOKEN: PageError = PageError::Malformed("a token is neither a literal nor a rule");
+const NO_PART: PageError = PageError::Malformed("a part of a rule does not come before it");
+const LONG_PIECE: PageError = PageError::Malformed("a rule stands for more than 15 bytes");
+const TOO_LONG: PageError = PageError::Malformed("cells are longer than the segment says");

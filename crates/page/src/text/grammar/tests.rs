@@ -1,0 +1,289 @@
+use proptest::prelude::*;
+
+use super::super::{TextDecoder, TextRows};
+use super::{Draft, Grammar, Memory};
+use crate::cursor::{Cursor, put_unsigned};
+use crate::error::PageError;
+use crate::words::{self, Sink};
+
+/// A segment and the exception section behind it.
+struct Written {
+    segment: Vec<u8>,
+    section: Vec<u8>,
+    rows: usize,
+}
+
+impl Written {
+    fn of(draft: &Draft) -> Self {
+        let mut written = Self {
+            segment: Vec::new(),
+            section: Vec::new(),
+            rows: draft.ends.len(),
+        };
+        draft.encode(&mut Sink {
+            segment: &mut written.segment,
+            section: &mut written.section,
+        });
+        written
+    }
+
+    fn open(&self) -> Result<Grammar<'_>, PageError> {
+        Grammar::open(Cursor::new(&self.segment), self.rows, &self.section)
+    }
+
+    /// All cells; one by one, some at once and many at once they are the same.
+    fn cells(&self) -> Result<Vec<Vec<u8>>, PageError> {
+        let grammar = self.open()?;
+        let text = grammar.decode()?;
+        let cells: Vec<Vec<u8>> = text
+            .offsets
+            .windows(2)
+            .map(|pair| text.bytes[pair[0] as usize..pair[1] as usize].to_vec())
+            .collect();
+        let mut buffer = Vec::new();
+        for (slot, cell) in cells.iter().enumerate() {
+            assert_eq!(grammar.cell(slot, &mut buffer)?, cell);
+        }
+        for step in [1, 7, 100] {
+            let slots: Vec<u32> = (0..self.rows as u32).step_by(step).collect();
+            let gathered = grammar.gather(&slots)?;
+            for (pair, &slot) in gathered.offsets.windows(2).zip(&slots) {
+                let cell = &gathered.bytes[pair[0] as usize..pair[1] as usize];
+                assert_eq!(cell, cells[slot as usize]);
+            }
+        }
+        Ok(cells)
+    }
+
+    /// Reads everything; only the absence of a panic counts.
+    fn read_all(&self) {
+        let Ok(grammar) = self.open() else {
+            return;
+        };
+        let every_third: Vec<u32> = (0..self.rows as u32).step_by(3).collect();
+        let _ = grammar.decode();
+        let _ = grammar.gather(&every_third);
+        let _ = grammar.gather(&every_third[..1]);
+        let mut buffer = Vec::new();
+        for slot in 0..self.rows {
+            let _ = grammar.cell(slot, &mut buffer);
+        }
+    }
+}
+
+fn encode(memory: &mut Memory, cells: &[Vec<u8>]) -> Draft {
+    let mut offsets = vec![0];
+    offsets.extend(cells.iter().scan(0, |end, cell| {
+        *end += cell.len() as i32;
+        Some(*end)
+    }));
+    let rows = TextRows {
+        offsets: &offsets,
+        bytes: &cells.concat(),
+    };
+    memory.encode(rows, rows.bytes.len())
+}
+
+fn check(cells: &[Vec<u8>]) {
+    let draft = encode(&mut Memory::default(), cells);
+    let written = Written::of(&draft);
+    assert!(draft.bytes() <= written.segment.len() + written.section.len());
+    assert_eq!(written.cells().expect("intact"), cells);
+}
+
+fn words(count: usize) -> Vec<Vec<u8>> {
+    let words = [
+        "furiously ",
+        "final ",
+        "deposits ",
+        "the ",
+        "sleep",
+        "quickly",
+    ];
+    let cell = |row: usize| -> String {
+        let word = |place: usize| words[(row * row + place * (row + 5)) % 31 % words.len()];
+        (0..row % 9).map(word).collect()
+    };
+    (0..count).map(|row| cell(row).into_bytes()).collect()
+}
+
+#[test]
+fn cells_of_words_round_trip() {
+    for count in [1, 2, 63, 64, 65, 700, 5000] {
+        check(&words(count));
+    }
+}
+
+#[test]
+fn odd_cells_round_trip() {
+    check(&[b"x".to_vec()]);
+    check(&[vec![], b"x".to_vec(), vec![]]);
+    check(&[(0..=u8::MAX).collect::<Vec<u8>>()]);
+    check(&vec![(0..=u8::MAX).collect::<Vec<u8>>(); 10]);
+    check(&[words(3000).concat()]);
+    check(&[words(3000).concat(), vec![], b"short".to_vec()]);
+    check(&[b"one two one two one two one two".to_vec()]);
+}
+
+#[test]
+fn every_width_of_tokens_round_trips() {
+    for alphabet in [1, 2, 3, 5, 17, 40, 100, 256] {
+        let byte = |place: usize| (place * place / 7 * 31 % alphabet) as u8;
+        let cell = |row: usize| (row * 20..row * 21).map(byte).collect();
+        check(&(0..120).map(cell).collect::<Vec<Vec<u8>>>());
+    }
+}
+
+/// What was learned on one page serves the next, whatever that holds.
+#[test]
+fn rules_are_kept() {
+    let mut memory = Memory::default();
+    let first = encode(&mut memory, &words(900));
+    let next = words(1800)[900..].to_vec();
+    let kept = encode(&mut memory, &next);
+    assert!(kept.bytes() < first.bytes() * 5 / 4);
+    assert_eq!(Written::of(&kept).cells().expect("intact"), next);
+
+    let other = vec![(0..=u8::MAX).rev().collect::<Vec<u8>>(); 3];
+    let draft = encode(&mut memory, &other);
+    assert!(draft.rules.is_empty());
+    assert_eq!(Written::of(&draft).cells().expect("intact"), other);
+}
+
+#[test]
+fn words_take_a_fraction() {
+    let cells = words(3000);
+    let draft = encode(&mut Memory::default(), &cells);
+    assert!(draft.bytes() * 4 < cells.concat().len());
+}
+
+/// One cell of the tokens 0, 1 and 2 with the alphabet `a`, `b` and these rules.
+fn small(rules: &[[u64; 2]], decoded_bytes: usize) -> Written {
+    Written::of(&Draft {
+        literals: b"ab".to_vec(),
+        rules: rules.to_vec(),
+        decoded_bytes,
+        tokens: vec![0, 1, 2],
+        ends: vec![3],
+    })
+}
+
+fn assert_refused(written: &Written) {
+    let grammar = written.open().expect("the frame is right");
+    assert!(grammar.decode().is_err());
+    assert!(grammar.gather(&[0]).is_err());
+    assert!(grammar.cell(0, &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_rule_has_earlier_parts() {
+    let cells = small(&[[0, 1], [2, 2]], 4).cells();
+    assert_eq!(cells.expect("intact"), [b"abab"]);
+    assert_refused(&small(&[[0, 2], [0, 0]], 4));
+    assert_refused(&small(&[[3, 0], [0, 0]], 4));
+}
+
+#[test]
+fn a_token_is_a_literal_or_a_rule() {
+    let mut written = small(&[[0, 1]], 4);
+    assert_eq!(written.cells().expect("intact"), [b"abab"]);
+    *written.segment.last_mut().expect("there are tokens") |= 0b11_0000;
+    assert_refused(&written);
+}
+
+#[test]
+fn a_piece_has_at_most_fifteen_bytes() {
+    let mut rules = vec![[0, 1], [2, 2], [3, 3], [4, 4]];
+    let mut draft = Draft {
+        literals: b"ab".to_vec(),
+        decoded_bytes: 16,
+        tokens: vec![5],
+        ends: vec![1],
+        rules: rules.clone(),
+    };
+    assert_refused(&Written::of(&draft));
+    rules[3] = [4, 3];
+    draft.rules = rules;
+    draft.decoded_bytes = 12;
+    let cells = Written::of(&draft).cells();
+    assert_eq!(cells.expect("intact"), [b"abababababab"]);
+}
+
+#[test]
+fn cells_have_the_length_that_is_announced() {
+    assert!(
+        small(&[[0, 1]], 5)
+            .open()
+            .expect("a frame")
+            .decode()
+            .is_err()
+    );
+    assert_refused(&small(&[[0, 1]], 3));
+}
+
+/// Tokens of no bits cannot claim text without end.
+#[test]
+fn text_without_tokens_is_bounded() {
+    let mut segment = vec![1, b'x', 0];
+    put_unsigned(&mut segment, 1 << 30);
+    put_unsigned(&mut segment, 1 << 30);
+    let mut written = Written {
+        segment,
+        section: Vec::new(),
+        rows: 1,
+    };
+    words::encode_stream(
+        &[1 << 30],
+        &mut Sink {
+            segment: &mut written.segment,
+            section: &mut written.section,
+        },
+    );
+    assert!(written.open().is_err());
+}
+
+fn any_cells() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let byte = prop_oneof![4 => b'a'..=b'd', 1 => any::<u8>()];
+    let cell = prop_oneof![
+        8 => proptest::collection::vec(byte, 0..40),
+        1 => Just(b"a piece that recurs".to_vec()),
+        1 => proptest::collection::vec(b'x'..=b'x', 0..200),
+    ];
+    proptest::collection::vec(cell, 1..200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn any_cells_round_trip(cells in any_cells()) {
+        let draft = encode(&mut Memory::default(), &cells);
+        let written = Written::of(&draft);
+        match written.open() {
+            Ok(_) => prop_assert_eq!(written.cells().expect("intact"), cells),
+            // Text that unfolds further than readers accept is given to another codec.
+            Err(_) => prop_assert!(cells.concat().len() > written.segment.len() * 16),
+        }
+    }
+
+    #[test]
+    fn damage_never_panics(
+        cells in any_cells(),
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut written = Written::of(&encode(&mut Memory::default(), &cells));
+        for (at, byte) in damage {
+            let at = at.index(written.segment.len());
+            written.segment[at] = byte;
+        }
+        written.read_all();
+    }
+
+    #[test]
+    fn noise_never_panics(
+        segment in proptest::collection::vec(any::<u8>(), 0..300),
+        rows in 1_usize..300,
+    ) {
+        Written { segment, section: Vec::new(), rows }.read_all();
+    }
+}
