@@ -32,7 +32,7 @@ impl Selection {
         let mut bar = BAR_MIN;
         let mut some_left = cheapest.rules > 0;
         while some_left {
-            bar += (bar / 3).max(1);
+            bar += (bar / 2).max(1);
             let selection = Self::above(bar, rules, counts);
             some_left = selection.rules > 0;
             if selection.bits() < cheapest.bits() {
