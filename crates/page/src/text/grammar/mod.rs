@@ -117,7 +117,7 @@ const SPARE_BYTES: usize = STRIDE + STRIDE_BYTES_MAX;
 
 /// A table of all pieces pays for as many cells as rules divided by this: a cell alone is put
 /// together from a few dozen rules.
-const RULES_A_CELL: usize = 32;
+const RULES_A_CELL: usize = 64;
 
 impl Grammar<'_> {
     /// The piece of every token, with room for those that the width has beyond them.
@@ -177,27 +177,26 @@ impl Grammar<'_> {
     fn gather_by_table(&self, slots: &[u32]) -> Result<TextCells, PageError> {
         let pieces = self.pieces()?;
         let ends = self.ends.offsets(self.tokens.count())?;
-        let mut tokens = Vec::new();
-        for &slot in slots {
+        let tokens = |&slot: &u32| {
             let slot = slot as usize;
-            let cell = ends[slot] as usize..ends[slot + 1] as usize;
-            tokens.extend(cell.map(|index| self.tokens.get(index) as u16));
-            tokens.push(END);
-        }
-        let piece = |token: u16| pieces.get(usize::from(token)).copied().ok_or(NO_TOKEN);
+            ends[slot] as usize..ends[slot + 1] as usize
+        };
+        let piece = |index| {
+            let token = self.tokens.get(index) as usize;
+            pieces.get(token).ok_or(NO_TOKEN)
+        };
         let mut bytes = 0;
-        for &token in tokens.iter().filter(|&&token| token != END) {
-            bytes += piece(token)?.len();
+        for index in slots.iter().flat_map(tokens) {
+            bytes += piece(index)?.len();
         }
         self.check_length(bytes)?;
         let mut writer = TextWriter::new(slots.len(), bytes);
-        for token in tokens {
-            if token == END {
-                writer.end_cell();
-            } else {
-                let piece = piece(token)?;
+        for slot in slots {
+            for index in tokens(slot) {
+                let piece = piece(index)?;
                 writer.append(piece.bytes(), piece.len())?;
             }
+            writer.end_cell();
         }
         writer.finish()
     }
@@ -242,11 +241,6 @@ impl Grammar<'_> {
         }
     }
 }
-
-/// Behind the tokens of a cell.
-const END: u16 = u16::MAX;
-
-const _: () = assert!(TOKENS_MAX <= END as usize);
 
 /// Unpacks a block of tokens.
 #[inline]
