@@ -33,6 +33,9 @@ const PAGES_TO_REST_MAX: u32 = 511;
 /// Pages that rules serve at least, good or bad.
 const PAGES_BEFORE_TRAINING: u32 = 32;
 
+/// Pages that show how well new rules do.
+const PAGES_TO_SETTLE: u32 = 8;
+
 /// Tokens per byte of text may grow by this factor before rules are learned again.
 const DECAY_MAX: f64 = 1.08;
 
@@ -50,8 +53,8 @@ struct Learned {
     rules: Rules,
     parser: Parser,
     sample_bytes: usize,
-    /// Tokens per byte of text, of the page from which they were learned and the one after it: rules
-    /// always do best where they come from.
+    /// Tokens per byte of text, the most on the page from which they were learned and the first ones
+    /// after it: rules always do best where they come from.
     density: f64,
     pages: u32,
 }
@@ -123,7 +126,7 @@ impl Learned {
         if sample_bytes >= self.sample_bytes as f64 * SAMPLE_GROWTH_MIN {
             return false;
         }
-        if self.pages == 0 {
+        if self.pages < PAGES_TO_SETTLE {
             self.density = self.density.max(density);
         }
         self.pages += 1;

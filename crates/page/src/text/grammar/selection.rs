@@ -11,6 +11,10 @@ use super::rules::{LITERALS, Rules, Token};
 /// Two occurrences of a rule save as much as it takes.
 const BAR_MIN: u32 = 2;
 
+/// A bar above this does not give up rules because they are rare, but because tokens without them
+/// are narrower, as where text is noise.
+const RARE_MAX: u32 = 16;
+
 /// A page's choice among a column's rules.
 pub(super) struct Selection {
     /// How often each token occurs in cells once the others are given up; that of a rule that is
@@ -42,9 +46,14 @@ impl Selection {
         cheapest
     }
 
-    /// As [`Selection::cheapest`] with the bar a little lower: other cells may need more rules.
+    /// As [`Selection::cheapest`], and a quarter more rules: other cells may need others.
     pub(super) fn generous(rules: &Rules, counts: &[u32]) -> Self {
-        Self::above(Self::cheapest(rules, counts).bar - 1, rules, counts)
+        let mut selection = Self::cheapest(rules, counts);
+        let enough = selection.rules + selection.rules / 4;
+        while selection.rules < enough && (BAR_MIN + 1..=RARE_MAX).contains(&selection.bar) {
+            selection = Self::above(selection.bar - 1, rules, counts);
+        }
+        selection
     }
 
     /// Gives up, wholes before parts, what occurs no more often than the bar.
