@@ -23,9 +23,9 @@ use crate::floats::{FloatCodec, Floats};
 use crate::header::Encoding;
 use crate::nulls::NullMap;
 use crate::text::{Text, TextCodec};
-use crate::value::{Value, WordOrder, WordRange};
+use crate::value::{Sought, Value, WordOrder, WordRange};
 use crate::wide::{Wide, WideCodec};
-use crate::words::{WordCodec, Words};
+use crate::words::{NO_SUCH_CODE, WordCodec, Words};
 
 const NO_SUCH_CODEC: PageError = PageError::Malformed("the column's type has no such codec");
 
@@ -85,16 +85,15 @@ impl<'a> Column<'a> {
             column_type,
             encoding,
             rows,
-            segment,
+            mut segment,
             section,
         } = reader;
-        let mut cursor = Cursor::new(segment);
         let (nulls, cells) = if encoding == Encoding::ALL_NULL {
             (NullMap::All, Cells::None)
         } else {
-            let nulls = NullMap::open(encoding.null_form, &mut cursor, rows)?;
+            let nulls = NullMap::open(encoding.null_form, &mut segment, rows)?;
             let stored = nulls.stored(rows);
-            let cells = Cells::open(column_type, encoding.codec, cursor, stored, section)?;
+            let cells = Cells::open(column_type, encoding.codec, segment, stored, section)?;
             (nulls, cells)
         };
         Ok(Self {
@@ -115,23 +114,34 @@ impl<'a> Column<'a> {
     ///
     /// # Panics
     /// When there is no such slot.
+    #[inline]
     pub fn value<'b>(
         &'b self,
         slot: usize,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Value<'b>, PageError> {
         assert!(slot < self.rows, "slots are rows");
-        match self.nulls.rank(slot) {
-            None => Ok(Value::Null),
-            Some(rank) => self.stored(rank, buffer),
+        match (&self.nulls, &self.cells) {
+            // Most columns. The value is put together where it is wanted.
+            (NullMap::None, Cells::Words(words)) => match words.get(slot) {
+                Some(word) => Ok(self.of_word(word)),
+                None => Err(NO_SUCH_CODE),
+            },
+            _ => self.any_value(slot, buffer),
         }
     }
 
-    #[inline]
-    fn stored<'b>(&'b self, rank: usize, buffer: &'b mut Vec<u8>) -> Result<Value<'b>, PageError> {
+    fn any_value<'b>(
+        &'b self,
+        slot: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Value<'b>, PageError> {
+        let Some(rank) = self.nulls.rank(slot) else {
+            return Ok(Value::Null);
+        };
         Ok(match &self.cells {
             Cells::None => Value::Null,
-            Cells::Words(words) => self.of_word(words.get(rank)?),
+            Cells::Words(words) => self.of_word(words.get(rank).ok_or(NO_SUCH_CODE)?),
             Cells::Wide(wide) => Value::Decimal(wide.get(rank)),
             Cells::Text(text) => Value::Bytes(text.cell(rank, buffer)?),
             Cells::Floats(floats) => match self.column_type {
@@ -167,9 +177,8 @@ impl<'a> Column<'a> {
             (Cells::Words(words), value)
                 if self.is_ordered_as_word(value) && matches!(self.nulls, NullMap::None) =>
             {
-                let order = WordOrder::of(self.column_type);
-                let key = order.key(value.word().expect("the value was looked at"));
-                words.equal(slots, |word| order.key(word).cmp(&key))
+                let word = value.word().expect("the value was looked at");
+                words.equal(slots, Sought::new(WordOrder::of(self.column_type), word))
             }
             (Cells::Text(text), &Value::Bytes(bytes)) if matches!(self.nulls, NullMap::None) => {
                 let first = text.partition(slots.clone(), &mut buffer, |cell| cell < bytes)?;

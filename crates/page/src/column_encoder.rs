@@ -79,6 +79,7 @@ pub(crate) struct Scratch {
 #[derive(Debug)]
 pub(crate) struct ColumnEncoder {
     column_type: ColumnType,
+    words: words::Memory,
     floats: FloatEncoder,
     text: TextEncoder,
 }
@@ -87,6 +88,7 @@ impl ColumnEncoder {
     pub(crate) fn new(column_type: ColumnType) -> Self {
         Self {
             column_type,
+            words: words::Memory::default(),
             floats: FloatEncoder::default(),
             text: TextEncoder::default(),
         }
@@ -159,7 +161,7 @@ impl ColumnEncoder {
         scratch
             .words
             .extend(scratch.decimals.iter().map(|cell| cell.to_word()));
-        words::encode(&scratch.words, i128::PLAIN_BYTES, sink) as u8
+        words::encode(&scratch.words, i128::PLAIN_BYTES, &mut self.words, sink) as u8
     }
 
     fn encode_floats<P: ArrowPrimitiveType>(
@@ -174,7 +176,7 @@ impl ColumnEncoder {
     {
         scratch.words.clear();
         scratch.collect::<P>(rows, nulls);
-        self.floats.encode::<P::Native>(&scratch.words, sink)
+        (self.floats).encode::<P::Native>(&scratch.words, &mut self.words, sink)
     }
 
     fn encode_words(
@@ -204,7 +206,8 @@ impl ColumnEncoder {
                 unreachable!("these types have encodings of their own")
             }
         }
-        words::encode(&scratch.words, plain_bytes(self.column_type), sink) as u8
+        let plain_bytes = plain_bytes(self.column_type);
+        words::encode(&scratch.words, plain_bytes, &mut self.words, sink) as u8
     }
 }
 

@@ -11,10 +11,8 @@ use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
     Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
 };
-use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, StringArray, new_null_array,
-};
-use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, PrimitiveArray, new_null_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, OffsetBuffer};
 use types::ColumnType;
 
 use crate::cell::{Cell, plain_bytes};
@@ -22,8 +20,9 @@ use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::floats::{Float, FloatCodec, Floats};
 use crate::header::Encoding;
+use crate::memory::ColumnMemory;
 use crate::nulls::{self, NullForm};
-use crate::text::{Text, TextCells, TextCodec};
+use crate::text::{Text, TextCodec, string_array};
 use crate::wide::{Wide, WideCodec};
 use crate::words::{WordCodec, Words};
 
@@ -43,7 +42,7 @@ pub(crate) struct ColumnReader<'a> {
     pub(crate) column_type: ColumnType,
     pub(crate) encoding: Encoding,
     pub(crate) rows: usize,
-    pub(crate) segment: &'a [u8],
+    pub(crate) segment: Cursor<'a>,
     pub(crate) section: &'a [u8],
 }
 
@@ -54,12 +53,16 @@ impl<'a> ColumnReader<'a> {
         if codec != WordCodec::Constant || self.encoding.null_form != NullForm::None {
             return None;
         }
-        let cells = self.all_cells(Cursor::new(self.segment));
+        let cells = self.all_cells(self.segment);
         cells.open_words(codec).ok()?.constant()
     }
 
     /// Decodes the selected rows.
-    pub(crate) fn decode(&self, selection: Selection<'_>) -> Result<ArrayRef, PageError> {
+    pub(crate) fn decode(
+        &self,
+        selection: Selection<'_>,
+        memory: &mut ColumnMemory,
+    ) -> Result<ArrayRef, PageError> {
         if self.encoding == Encoding::ALL_NULL {
             let selected = match selection {
                 Selection::All => self.rows,
@@ -67,24 +70,24 @@ impl<'a> ColumnReader<'a> {
             };
             return Ok(new_null_array(&self.column_type.arrow_type(), selected));
         }
-        let mut cursor = Cursor::new(self.segment);
+        let mut cursor = self.segment;
         let nulls = nulls::decode(self.encoding.null_form, &mut cursor, self.rows)?;
         let mut cells = self.all_cells(cursor);
         let Some(nulls) = nulls else {
             cells.selection = selection;
-            return cells.decode();
+            return cells.decode(memory);
         };
         cells.stored = self.rows - nulls.null_count();
         match selection {
             Selection::All => {
                 cells.nulls = Some(nulls);
-                cells.decode()
+                cells.decode(memory)
             }
             Selection::Slots(slots) => {
                 let ranks = nulls::ranks(&nulls, slots);
                 cells.selection = Selection::Slots(&ranks);
                 cells.nulls = Some(nulls::gather(&nulls, slots));
-                cells.decode()
+                cells.decode(memory)
             }
         }
     }
@@ -118,22 +121,22 @@ struct Cells<'a, 's> {
 }
 
 impl<'a> Cells<'a, '_> {
-    fn decode(self) -> Result<ArrayRef, PageError> {
+    fn decode(self, memory: &mut ColumnMemory) -> Result<ArrayRef, PageError> {
         match self.column_type {
-            ColumnType::Bool => self.decode_bool(),
-            ColumnType::Int16 => self.decode_primitive::<Int16Type>(),
-            ColumnType::Int32 => self.decode_primitive::<Int32Type>(),
-            ColumnType::Int64 => self.decode_primitive::<Int64Type>(),
-            ColumnType::UInt64 => self.decode_primitive::<UInt64Type>(),
-            ColumnType::Float32 => self.decode_floats::<Float32Type>(),
-            ColumnType::Float64 => self.decode_floats::<Float64Type>(),
-            ColumnType::Date => self.decode_primitive::<Date32Type>(),
-            ColumnType::Time => self.decode_primitive::<Time64MicrosecondType>(),
+            ColumnType::Bool => self.decode_bool(memory),
+            ColumnType::Int16 => self.decode_primitive::<Int16Type>(memory),
+            ColumnType::Int32 => self.decode_primitive::<Int32Type>(memory),
+            ColumnType::Int64 => self.decode_primitive::<Int64Type>(memory),
+            ColumnType::UInt64 => self.decode_primitive::<UInt64Type>(memory),
+            ColumnType::Float32 => self.decode_floats::<Float32Type>(memory),
+            ColumnType::Float64 => self.decode_floats::<Float64Type>(memory),
+            ColumnType::Date => self.decode_primitive::<Date32Type>(memory),
+            ColumnType::Time => self.decode_primitive::<Time64MicrosecondType>(memory),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
-                self.decode_primitive::<TimestampMicrosecondType>()
+                self.decode_primitive::<TimestampMicrosecondType>(memory)
             }
-            ColumnType::Decimal { .. } => self.decode_decimal(),
-            ColumnType::Text | ColumnType::Bytes => self.decode_text(),
+            ColumnType::Decimal { .. } => self.decode_decimal(memory),
+            ColumnType::Text | ColumnType::Bytes => self.decode_text(memory),
         }
     }
 
@@ -155,9 +158,12 @@ impl<'a> Cells<'a, '_> {
         )
     }
 
-    fn decode_words<T: Cell>(&self) -> Result<Vec<T>, PageError> {
+    fn decode_words<T: Cell + ArrowNativeType>(
+        &self,
+        memory: &mut ColumnMemory,
+    ) -> Result<Vec<T>, PageError> {
         let words = self.open_words(WordCodec::from_u8(self.codec).ok_or(NO_SUCH_CODEC)?)?;
-        let mut cells = Vec::with_capacity(self.selected());
+        let mut cells = memory.values(self.selected());
         match self.selection {
             Selection::All => words.decode(&mut cells)?,
             Selection::Slots(ranks) => words.gather(ranks, &mut cells)?,
@@ -173,11 +179,14 @@ impl<'a> Cells<'a, '_> {
         }
     }
 
-    fn decode_primitive<P: ArrowPrimitiveType>(self) -> Result<ArrayRef, PageError>
+    fn decode_primitive<P: ArrowPrimitiveType>(
+        self,
+        memory: &mut ColumnMemory,
+    ) -> Result<ArrayRef, PageError>
     where
         P::Native: Cell,
     {
-        let cells = self.decode_words::<P::Native>()?;
+        let cells = self.decode_words::<P::Native>(memory)?;
         Ok(self.primitive::<P>(cells))
     }
 
@@ -186,15 +195,18 @@ impl<'a> Cells<'a, '_> {
         Arc::new(array.with_data_type(self.column_type.arrow_type()))
     }
 
-    fn decode_floats<P: ArrowPrimitiveType>(self) -> Result<ArrayRef, PageError>
+    fn decode_floats<P: ArrowPrimitiveType>(
+        self,
+        memory: &mut ColumnMemory,
+    ) -> Result<ArrayRef, PageError>
     where
         P::Native: Float,
     {
         let Some(codec) = FloatCodec::from_u8(self.codec) else {
-            return self.decode_primitive::<P>();
+            return self.decode_primitive::<P>(memory);
         };
         let floats = Floats::open(codec, self.cursor, self.stored, self.section)?;
-        let mut cells = Vec::with_capacity(self.selected());
+        let mut cells = memory.values(self.selected());
         match self.selection {
             Selection::All => floats.decode::<P::Native>(&mut cells)?,
             Selection::Slots(ranks) => floats.gather(ranks, &mut cells)?,
@@ -203,18 +215,18 @@ impl<'a> Cells<'a, '_> {
         Ok(self.primitive::<P>(cells))
     }
 
-    fn decode_bool(self) -> Result<ArrayRef, PageError> {
-        let cells = self.decode_words::<u8>()?;
+    fn decode_bool(self, memory: &mut ColumnMemory) -> Result<ArrayRef, PageError> {
+        let cells = self.decode_words::<u8>(memory)?;
         let bits = BooleanBuffer::collect_bool(cells.len(), |row| cells[row] != 0);
         Ok(Arc::new(BooleanArray::new(bits, self.nulls)))
     }
 
-    fn decode_decimal(self) -> Result<ArrayRef, PageError> {
+    fn decode_decimal(self, memory: &mut ColumnMemory) -> Result<ArrayRef, PageError> {
         let Some(codec) = WideCodec::from_u8(self.codec) else {
-            return self.decode_primitive::<Decimal128Type>();
+            return self.decode_primitive::<Decimal128Type>(memory);
         };
         let wide = Wide::open(codec, self.cursor, self.stored, self.section)?;
-        let mut cells = Vec::with_capacity(self.selected());
+        let mut cells = memory.values(self.selected());
         match self.selection {
             Selection::All => wide.decode(&mut cells)?,
             Selection::Slots(ranks) => wide.gather(ranks, &mut cells)?,
@@ -223,26 +235,24 @@ impl<'a> Cells<'a, '_> {
         Ok(self.primitive::<Decimal128Type>(cells))
     }
 
-    fn decode_text(self) -> Result<ArrayRef, PageError> {
+    fn decode_text(self, memory: &mut ColumnMemory) -> Result<ArrayRef, PageError> {
         let codec = TextCodec::from_u8(self.codec).ok_or(NO_SUCH_CODEC)?;
         let text = Text::open(codec, self.cursor, self.stored, self.section)?;
-        let TextCells { mut offsets, bytes } = match self.selection {
-            Selection::All => text.decode()?,
+        let mut cells = match self.selection {
+            Selection::All => text.decode(memory.text())?,
             Selection::Slots(ranks) => text.gather(ranks)?,
         };
         if let Some(nulls) = &self.nulls {
-            offsets = nulls::spread_offsets(&offsets, nulls);
+            cells.offsets = nulls::spread_offsets(&cells.offsets, nulls);
         }
-        let offsets = OffsetBuffer::new(offsets.into());
-        if self.column_type == ColumnType::Bytes {
-            return Ok(Arc::new(BinaryArray::new(
-                offsets,
-                bytes.into(),
-                self.nulls,
-            )));
+        if self.column_type == ColumnType::Text {
+            return Ok(Arc::new(string_array(cells, self.nulls)?));
         }
-        StringArray::try_new(offsets, bytes.into(), self.nulls)
-            .map(|array| Arc::new(array) as ArrayRef)
-            .map_err(|_| PageError::Malformed("text is not UTF-8"))
+        let offsets = OffsetBuffer::new(cells.offsets.into());
+        Ok(Arc::new(BinaryArray::new(
+            offsets,
+            cells.bytes.into(),
+            self.nulls,
+        )))
     }
 }

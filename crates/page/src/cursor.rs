@@ -9,32 +9,51 @@ use crate::error::PageError;
 /// The bytes of a segment that have not been read yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
-    rest: &'a [u8],
+    /// The rest of the segment, and what lies behind it in the page.
+    bytes: &'a [u8],
+    /// Bytes of the rest of the segment.
+    len: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self::before(bytes, bytes.len())
+    }
+
+    /// A segment that is the first `len` of the bytes. Others lie behind it.
+    pub(crate) fn before(bytes: &'a [u8], len: usize) -> Self {
+        assert!(len <= bytes.len(), "the segment is among the bytes");
+        Self { bytes, len }
     }
 
     /// Bytes that have not been read.
     pub(crate) fn len(&self) -> usize {
-        self.rest.len()
+        self.len
     }
 
     /// The next `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], PageError> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(count)
-            .ok_or(PageError::Malformed("a segment ends inside a field"))?;
-        self.rest = rest;
-        Ok(taken)
+        Ok(&self.take_with_rest(count)?[..count])
+    }
+
+    /// The next `count` bytes and what lies behind them in the page, be it of the segment or not:
+    /// whoever loads more at once than it needs may touch that.
+    pub(crate) fn take_with_rest(&mut self, count: usize) -> Result<&'a [u8], PageError> {
+        if count > self.len {
+            return Err(PageError::Malformed("a segment ends inside a field"));
+        }
+        let bytes = self.bytes;
+        self.bytes = &bytes[count..];
+        self.len -= count;
+        Ok(bytes)
     }
 
     /// Everything that is left.
     pub(crate) fn take_rest(&mut self) -> &'a [u8] {
-        std::mem::take(&mut self.rest)
+        let rest = &self.bytes[..self.len];
+        self.bytes = &self.bytes[self.len..];
+        self.len = 0;
+        rest
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], PageError> {

@@ -1,42 +1,44 @@
 //! The exception section: what a column's frame is too narrow for.
 //!
 //! All columns of a page share one section behind the segments. A column that has exceptions
-//! says in its segment how many there are, where they begin in the section and how many bytes
-//! a value takes (1 to 8, and 128 if values are signed):
+//! says in its segment how many there are, where they begin in the section, and the frame of
+//! their values:
 //!
 //! ```text
-//! segment:  count (LEB128) [ begin (LEB128) · value bytes (u8) ]   rest only if count > 0
-//! section:  … slots: count × u16, ascending · values: count × value bytes …
+//! segment:  count (LEB128) [ begin (LEB128) · base (signed LEB128) · width (u8) ]   rest only if count > 0
+//! section:  … ends: ⌈rows / 256⌉ × u16 · slots: count × u8 · values: count × width bits …
 //! ```
 //!
-//! A value is the whole distance from the frame's base, not just the bits that did not fit:
-//! patching is then a plain store.
+//! An end is the number of exceptions up to the end of a group of 256 rows, a slot is counted
+//! from the start of its group. So an exception costs a byte and few bits, and whether a row is
+//! one is known after a look at the few slots of its group. What a value stands for is up to the
+//! codec; in a frame it is the part of a distance that its width cuts off.
 
-use crate::bit_packing::bits;
-use crate::cursor::{Cursor, put_unsigned};
+use std::ops::Range;
+
+use crate::bit_packing::{BLOCK, Block, GROUP, Packed, bits, pack_mapped};
+use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::error::PageError;
 use crate::limits::ROWS_MAX;
 
-const SLOT_BYTES: usize = size_of::<u16>();
+const END_BYTES: usize = size_of::<u16>();
 
 /// A value in the exception section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exception {
     pub(crate) slot: u16,
-    pub(crate) distance: u64,
+    pub(crate) value: u64,
 }
 
-/// Bytes that an exception takes in the section if its distance has at most so many bits.
-pub(crate) const fn exception_bytes(distance_bits_max: u32) -> usize {
-    SLOT_BYTES + value_bytes(distance_bits_max)
+/// Bits of an exception whose value needs so many.
+pub(crate) const fn exception_bits(value_bits: u32) -> usize {
+    u8::BITS as usize + value_bits as usize
 }
 
-const fn value_bytes(bits: u32) -> usize {
-    if bits == 0 {
-        1
-    } else {
-        bits.div_ceil(u8::BITS) as usize
-    }
+/// Bytes that a column with exceptions takes besides them, about.
+pub(crate) const fn overhead_bytes(rows: usize) -> usize {
+    const REFERENCE_BYTES: usize = 7;
+    REFERENCE_BYTES + rows.div_ceil(GROUP) * END_BYTES
 }
 
 /// Bits of the distances from `low` to `high` with their signs.
@@ -45,248 +47,338 @@ pub(crate) const fn signed_bits(low: i64, high: i64) -> u32 {
     bits(magnitudes as u64) + 1
 }
 
-/// Writes a column's exceptions, ascending by slot, and the reference to them.
-pub(crate) fn write(exceptions: &[Exception], segment: &mut Vec<u8>, section: &mut Vec<u8>) {
+/// Writes the exceptions of a column of `rows` cells, ascending by slot, and the reference to
+/// them.
+pub(crate) fn write(
+    exceptions: &[Exception],
+    rows: usize,
+    segment: &mut Vec<u8>,
+    section: &mut Vec<u8>,
+) {
     debug_assert!(
         exceptions.is_sorted_by(|a, b| a.slot < b.slot),
         "slots ascend"
     );
     put_unsigned(segment, exceptions.len() as u64);
-    if exceptions.is_empty() {
+    let values = || exceptions.iter().map(|exception| exception.value as i64);
+    let (Some(low), Some(high)) = (values().min(), values().max()) else {
         return;
-    }
-    let form = ValueForm::narrowest(exceptions);
+    };
+    let width = bits(high.wrapping_sub(low) as u64);
     put_unsigned(segment, section.len() as u64);
-    segment.push(form.to_byte());
-    for exception in exceptions {
-        section.extend_from_slice(&exception.slot.to_le_bytes());
-    }
-    for exception in exceptions {
-        section.extend_from_slice(&exception.distance.to_le_bytes()[..form.bytes]);
-    }
-}
+    put_signed(segment, low);
+    segment.push(width as u8);
 
-/// How values are cut.
-#[derive(Clone, Copy, Debug)]
-struct ValueForm {
-    /// 1 to 8.
-    bytes: usize,
-    /// Whether the highest bit is the sign.
-    signed: bool,
-}
-
-impl ValueForm {
-    const SIGNED: u8 = 0x80;
-
-    /// Unsigned, but for distances below zero that are small that way.
-    fn narrowest(exceptions: &[Exception]) -> Self {
-        let (mut largest, mut low, mut high) = (0, i64::MAX, i64::MIN);
-        for exception in exceptions {
-            largest = largest.max(exception.distance);
-            low = low.min(exception.distance as i64);
-            high = high.max(exception.distance as i64);
-        }
-        let unsigned = value_bytes(bits(largest));
-        let signed = value_bytes(signed_bits(low, high).min(u64::BITS));
-        Self {
-            bytes: unsigned.min(signed),
-            signed: signed < unsigned,
-        }
+    let mut end = 0;
+    for group in 0..rows.div_ceil(GROUP) {
+        let in_group = exceptions[end..]
+            .partition_point(|exception| usize::from(exception.slot) / GROUP <= group);
+        end += in_group;
+        section.extend_from_slice(&(end as u16).to_le_bytes());
     }
-
-    fn to_byte(self) -> u8 {
-        self.bytes as u8 | if self.signed { Self::SIGNED } else { 0 }
-    }
-
-    fn from_byte(byte: u8) -> Result<Self, PageError> {
-        let form = Self {
-            bytes: usize::from(byte & !Self::SIGNED),
-            signed: byte & Self::SIGNED != 0,
-        };
-        if (1..=size_of::<u64>()).contains(&form.bytes) {
-            Ok(form)
-        } else {
-            Err(PageError::Malformed(
-                "the width of exceptions is not 1 to 8 bytes",
-            ))
-        }
-    }
-
-    /// Cuts a word that has the value in its lowest bytes.
-    #[inline]
-    fn cut(self, word: u64) -> u64 {
-        let unused = u64::BITS - u8::BITS * self.bytes as u32;
-        if self.signed {
-            ((word << unused) as i64 >> unused) as u64
-        } else {
-            word << unused >> unused
-        }
-    }
+    section.extend(exceptions.iter().map(|exception| exception.slot as u8));
+    let values: Vec<u64> = values().map(|value| value as u64).collect();
+    pack_mapped(&values, width, section, |value| {
+        value.wrapping_sub(low as u64)
+    });
 }
 
 /// A column's exceptions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exceptions<'a> {
-    slots: &'a [[u8; SLOT_BYTES]],
-    /// All values, and what follows them in the section.
-    values: &'a [u8],
-    form: ValueForm,
+    /// How many there are up to the end of each group of rows.
+    ends: &'a [[u8; END_BYTES]],
+    count: usize,
+    /// Within their group; other bytes of the page follow.
+    slots: &'a [u8],
+    base: u64,
+    values: Packed<'a>,
 }
 
 impl<'a> Exceptions<'a> {
-    const NONE: Self = Self {
-        slots: &[],
-        values: &[],
-        form: ValueForm {
-            bytes: 1,
-            signed: false,
-        },
-    };
-
-    /// Reads the reference from the segment. Whoever goes through all exceptions calls
-    /// [`check`](Self::check) before; a search among slots that do not ascend merely finds others.
-    pub(crate) fn open(cursor: &mut Cursor<'_>, section: &'a [u8]) -> Result<Self, PageError> {
+    /// Reads the reference to the exceptions of a column of `rows` cells from its segment.
+    /// Whoever goes through all exceptions calls [`check`](Self::check) before; a search among
+    /// slots that do not ascend merely finds others.
+    pub(crate) fn open(
+        cursor: &mut Cursor<'_>,
+        rows: usize,
+        section: &'a [u8],
+    ) -> Result<Self, PageError> {
         let count = cursor.count(ROWS_MAX)?;
-        if count == 0 {
-            return Ok(Self::NONE);
+        let (mut base, mut width, mut section) = (0, 0, Cursor::new(section));
+        let mut ends = 0;
+        if count > 0 {
+            let begin = cursor.count(section.len())?;
+            base = cursor.signed()? as u64;
+            width = cursor.bit_width()?;
+            section.take(begin)?;
+            ends = rows.div_ceil(GROUP) * END_BYTES;
         }
-        let begin = cursor.count(section.len())?;
-        let form = ValueForm::from_byte(cursor.byte()?)?;
-        let mut section = Cursor::new(&section[begin..]);
-        let slots = section.take(count * SLOT_BYTES)?.as_chunks().0;
-        let mut values = section;
-        values.take(count * form.bytes)?;
+        let ends = section.take(ends)?.as_chunks().0;
+        if ends
+            .last()
+            .is_some_and(|&end| usize::from(u16::from_le_bytes(end)) != count)
+        {
+            return Err(NOT_ASCENDING);
+        }
         Ok(Self {
-            slots,
-            values: section.take_rest(),
-            form,
+            ends,
+            count,
+            slots: section.take_with_rest(count)?,
+            base,
+            values: Packed::take(&mut section, width, count)?,
         })
     }
 
     /// Checks that all slots are below `rows` and ascend.
     pub(crate) fn check(&self, rows: usize) -> Result<(), PageError> {
-        let ascending = self
-            .slots
-            .is_sorted_by(|a, b| u16::from_le_bytes(*a) < u16::from_le_bytes(*b));
-        let last = self.slots.last().map(|slot| u16::from_le_bytes(*slot));
-        if ascending && last.is_none_or(|last| usize::from(last) < rows) {
-            Ok(())
-        } else {
-            Err(PageError::Malformed(
-                "exceptions do not ascend within the page's rows",
-            ))
+        let mut begin = 0;
+        for (group, end) in self.ends.iter().enumerate() {
+            let end = usize::from(u16::from_le_bytes(*end));
+            let slots = self.slots[..self.count]
+                .get(begin..end)
+                .ok_or(NOT_ASCENDING)?;
+            let last = slots.last().map(|&slot| group * GROUP + usize::from(slot));
+            if !ascend(slots) || last.is_some_and(|last| last >= rows) {
+                return Err(NOT_ASCENDING);
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The numbers of the exceptions in a group of rows.
+    #[inline]
+    fn in_group(&self, group: usize) -> Range<usize> {
+        let end = |group: usize| {
+            self.ends
+                .get(group)
+                .map_or(0, |end| usize::from(u16::from_le_bytes(*end)))
+        };
+        let begin = match group {
+            0 => 0,
+            _ => end(group - 1),
+        };
+        let end = end(group).min(self.count);
+        begin.min(end)..end
+    }
+
+    /// The numbers of the exceptions from slot `first` to below slot `end`, which are in one
+    /// group.
+    #[inline]
+    pub(crate) fn between(&self, first: usize, end: usize) -> Range<usize> {
+        if self.count == 0 {
+            return 0..0;
+        }
+        let group = self.in_group(first / GROUP);
+        let slots = &self.slots[group.start..];
+        let start = group.start + count_below(slots, group.len(), (first % GROUP) as u8);
+        match end % GROUP {
+            0 => start..group.end,
+            end => start..group.start + count_below(slots, group.len(), end as u8),
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    pub(crate) fn slot(&self, index: usize) -> usize {
-        usize::from(u16::from_le_bytes(self.slots[index]))
+    /// The exceptions of a block: slots in the block, and values.
+    pub(crate) fn in_block(&self, block: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let numbers = self.between(block * BLOCK, (block + 1) * BLOCK);
+        numbers.map(|index| (usize::from(self.slots[index]) % BLOCK, self.value(index)))
     }
 
     #[inline]
-    pub(crate) fn distance(&self, index: usize) -> u64 {
-        let start = index * self.form.bytes;
-        let word = match self.values.get(start..).and_then(|rest| rest.first_chunk()) {
-            Some(word) => u64::from_le_bytes(*word),
-            None => self.word_at_end(start),
-        };
-        self.form.cut(word)
+    pub(crate) fn value(&self, index: usize) -> u64 {
+        self.base.wrapping_add(self.values.get(index))
     }
 
-    fn word_at_end(&self, start: usize) -> u64 {
-        let value = &self.values[start..];
-        let mut word = [0; size_of::<u64>()];
-        word[..value.len()].copy_from_slice(value);
-        u64::from_le_bytes(word)
-    }
-
-    /// The first exception at or behind `slot`.
-    pub(crate) fn seek(&self, slot: usize) -> usize {
-        self.slots
-            .partition_point(|s| usize::from(u16::from_le_bytes(*s)) < slot)
-    }
-
-    /// The distance of `slot`, if it is an exception.
+    /// The value of `slot`, if it is an exception.
     #[inline]
     pub(crate) fn find(&self, slot: usize) -> Option<u64> {
-        if self.slots.is_empty() {
+        if self.count == 0 {
             return None;
         }
-        let index = self.seek(slot);
-        (index < self.len() && self.slot(index) == slot).then(|| self.distance(index))
+        let group = self.in_group(slot / GROUP);
+        let slot = (slot % GROUP) as u8;
+        let index = group.start + count_below(&self.slots[group.start..], group.len(), slot);
+        (index < group.end && self.slots[index] == slot).then(|| self.value(index))
     }
 
-    /// Calls `each(index, distance)` for every exception that is at `slots[index]`. Slots ascend,
+    /// Calls `each(index, value)` for every exception that is at `slots[index]`. Slots ascend,
     /// as exceptions do: each exception looks for its slot behind the last one.
     pub(crate) fn patch(&self, slots: &[u32], mut each: impl FnMut(usize, u64)) {
         let mut from = 0;
-        for (slot, distance) in self.iter() {
+        self.for_each(|slot, value| {
             from += slots[from..].partition_point(|&wanted| (wanted as usize) < slot);
             while slots
                 .get(from)
                 .is_some_and(|&wanted| wanted as usize == slot)
             {
-                each(from, distance);
+                each(from, value);
                 from += 1;
             }
-            if from == slots.len() {
-                break;
-            }
+        });
+    }
+
+    /// Calls `each(slot, value)` for every exception, ascending by slot.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(usize, u64)) {
+        let mut grouped = self.grouped();
+        for group in 0..self.ends.len() {
+            grouped.for_each(group, |slot, value| {
+                each(group * GROUP + usize::from(slot), value);
+            });
         }
     }
 
-    /// Slots and distances, ascending by slot.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        (0..self.len()).map(|index| (self.slot(index), self.distance(index)))
+    /// The exceptions for whoever takes them group by group.
+    pub(crate) fn grouped(&self) -> GroupedExceptions<'_, 'a> {
+        GroupedExceptions {
+            exceptions: self,
+            block: [0; BLOCK],
+            unpacked: usize::MAX,
+        }
     }
+}
+
+/// Exceptions for whoever takes them group by group.
+#[derive(Debug)]
+pub(crate) struct GroupedExceptions<'e, 'a> {
+    exceptions: &'e Exceptions<'a>,
+    /// Some values, unpacked.
+    block: Block,
+    /// Which: the number of their block.
+    unpacked: usize,
+}
+
+impl GroupedExceptions<'_, '_> {
+    /// Calls `each(slot in its group, value)` for the exceptions of a group.
+    #[inline]
+    pub(crate) fn for_each(&mut self, group: usize, mut each: impl FnMut(u8, u64)) {
+        let Range { mut start, end } = self.exceptions.in_group(group);
+        while start < end {
+            if start / BLOCK != self.unpacked {
+                self.unpacked = start / BLOCK;
+                self.exceptions
+                    .values
+                    .unpack(self.unpacked, &mut self.block);
+            }
+            let values = &self.block[start % BLOCK..];
+            let stop = end.min(start + values.len());
+            for (slot, value) in self.exceptions.slots[start..stop].iter().zip(values) {
+                each(*slot, self.exceptions.base.wrapping_add(*value));
+            }
+            start = stop;
+        }
+    }
+}
+
+const NOT_ASCENDING: PageError =
+    PageError::Malformed("exceptions do not ascend within the page's rows");
+
+/// Whether slots ascend strictly.
+fn ascend(slots: &[u8]) -> bool {
+    let falls = |(before, slot): (&u8, &u8)| u8::from(before >= slot);
+    let pairs = slots.iter().zip(slots.get(1..).unwrap_or_default());
+    pairs.map(falls).fold(0, |any, falls| any | falls) == 0
+}
+
+/// Slots that are compared at once.
+const STRIDE: usize = 32;
+
+/// For each number of slots a mask that has a 1 for as many.
+static MASKS: [[u8; STRIDE]; STRIDE + 1] = {
+    let mut masks = [[0; STRIDE]; STRIDE + 1];
+    let mut count = 0;
+    while count <= STRIDE {
+        let mut index = 0;
+        while index < count {
+            masks[count][index] = 1;
+            index += 1;
+        }
+        count += 1;
+    }
+    masks
+};
+
+/// How many of the first `count` slots, which are different, are below `limit`. Compares all of
+/// a stride: where they are is not to be guessed by the processor.
+#[inline]
+fn count_below(slots: &[u8], count: usize, limit: u8) -> usize {
+    let (mut below, mut done) = (0, 0);
+    while done < count {
+        let stride = slots[done..].first_chunk::<STRIDE>().copied();
+        let stride = stride.unwrap_or_else(|| padded(&slots[done..]));
+        let mask = &MASKS[(count - done).min(STRIDE)];
+        let counted = stride
+            .iter()
+            .zip(mask)
+            .map(|(&slot, &mask)| u8::from(slot < limit) & mask);
+        below += usize::from(counted.fold(0, u8::wrapping_add));
+        done += STRIDE;
+    }
+    below
+}
+
+#[cold]
+fn padded(slots: &[u8]) -> [u8; STRIDE] {
+    let mut stride = [0; STRIDE];
+    stride[..slots.len()].copy_from_slice(slots);
+    stride
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bit_packing::packed_bytes;
 
-    #[test]
-    fn exceptions_round_trip() {
-        let written = [
-            Exception {
-                slot: 3,
-                distance: 70_000,
-            },
-            Exception {
-                slot: 900,
-                distance: 1,
-            },
-        ];
-        let (mut segment, mut section) = (Vec::new(), vec![0xEE; 5]);
-        write(&written, &mut segment, &mut section);
-        assert_eq!(segment, [2, 5, 3]);
-        assert_eq!(section.len(), 5 + 2 * exception_bytes(bits(70_000)));
-
-        let read = Exceptions::open(&mut Cursor::new(&segment), &section).expect("intact");
-        assert_eq!(read.iter().collect::<Vec<_>>(), [(3, 70_000), (900, 1)]);
-        assert_eq!((read.seek(0), read.seek(4), read.seek(901)), (0, 1, 2));
-        assert!(read.check(901).is_ok() && read.check(900).is_err());
-        assert!(Exceptions::open(&mut Cursor::new(&segment), &section[..14]).is_err());
+    fn exceptions(of: &[(u16, i64)]) -> Vec<Exception> {
+        let exception = |&(slot, value): &(u16, i64)| Exception {
+            slot,
+            value: value as u64,
+        };
+        of.iter().map(exception).collect()
     }
 
     #[test]
-    fn small_distances_below_zero_take_few_bytes() {
-        let written = [-300_i64, 40, -1].into_iter().zip(1..);
-        let written: Vec<Exception> = written
-            .map(|(distance, slot)| Exception {
-                slot,
-                distance: distance as u64,
-            })
-            .collect();
+    fn exceptions_round_trip() {
+        let written = exceptions(&[(3, 70_000), (255, -1), (256, 0), (900, 1)]);
+        let (mut segment, mut section) = (Vec::new(), vec![0xEE; 5]);
+        write(&written, 901, &mut segment, &mut section);
+        assert_eq!(segment, [4, 5, 1, 17]);
+        assert_eq!(section.len(), 5 + 4 * END_BYTES + 4 + packed_bytes(4, 17));
+
+        let read = Exceptions::open(&mut Cursor::new(&segment), 901, &section).expect("intact");
+        let mut all = Vec::new();
+        read.for_each(|slot, value| all.push((slot, value)));
+        assert_eq!(all, [(3, 70_000), (255, u64::MAX), (256, 0), (900, 1)]);
+        assert_eq!((read.find(255), read.find(254)), (Some(u64::MAX), None));
+        assert_eq!((read.find(256), read.find(899)), (Some(0), None));
+        assert_eq!(read.between(3, 256), 0..2);
+        assert_eq!(read.between(4, 255), 1..1);
+        assert_eq!(read.between(768, 900), 3..3);
+        assert!(read.check(901).is_ok() && read.check(900).is_err());
+        let cut = &section[..section.len() - 1];
+        assert!(Exceptions::open(&mut Cursor::new(&segment), 901, cut).is_err());
+    }
+
+    #[test]
+    fn slots_that_do_not_ascend_are_refused() {
+        let written = exceptions(&[(3, 1), (4, 2)]);
         let (mut segment, mut section) = (Vec::new(), Vec::new());
-        write(&written, &mut segment, &mut section);
-        assert_eq!(segment, [3, 0, 0x80 | 2]);
-        assert_eq!(section.len(), 3 * exception_bytes(signed_bits(-300, 40)));
-        let read = Exceptions::open(&mut Cursor::new(&segment), &section).expect("intact");
-        let distances: Vec<i64> = read.iter().map(|(_, distance)| distance as i64).collect();
-        assert_eq!(distances, [-300, 40, -1]);
+        write(&written, 10, &mut segment, &mut section);
+        section.swap(END_BYTES, END_BYTES + 1);
+        let read = Exceptions::open(&mut Cursor::new(&segment), 10, &section).expect("sizes fit");
+        assert!(read.check(10).is_err());
+    }
+
+    #[test]
+    fn none_take_a_byte() {
+        let (mut segment, mut section) = (Vec::new(), Vec::new());
+        write(&[], 1000, &mut segment, &mut section);
+        assert_eq!((segment.as_slice(), section.len()), (&[0][..], 0));
+        let read = Exceptions::open(&mut Cursor::new(&segment), 1000, &section).expect("intact");
+        assert!(read.is_empty() && read.find(7).is_none() && read.check(1000).is_ok());
     }
 }

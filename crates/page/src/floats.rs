@@ -27,7 +27,7 @@ use multiversion::multiversion;
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::error::PageError;
-use crate::exceptions::{self, Exception, Exceptions, exception_bytes};
+use crate::exceptions::{self, Exception, Exceptions, exception_bits};
 use crate::words::{self, Profile, Sink, Stream};
 
 /// The codecs of floats. The numbers are on disk: never change them.
@@ -155,7 +155,12 @@ pub(crate) struct FloatEncoder {
 
 impl FloatEncoder {
     /// Encodes cells, given as their bits, and returns the codec's number.
-    pub(crate) fn encode<F: Float>(&mut self, cells: &[u64], sink: &mut Sink<'_>) -> u8 {
+    pub(crate) fn encode<F: Float>(
+        &mut self,
+        cells: &[u64],
+        memory: &mut words::Memory,
+        sink: &mut Sink<'_>,
+    ) -> u8 {
         if let Some(exponent) = self.exponent::<F>(cells) {
             self.scale_all::<F>(cells, POWERS[exponent]);
             if let Some(codec) = self.encode_decimal::<F>(cells, exponent, sink) {
@@ -167,7 +172,7 @@ impl FloatEncoder {
         {
             return codec;
         }
-        words::encode(cells, F::PLAIN_BYTES, sink) as u8
+        words::encode(cells, F::PLAIN_BYTES, memory, sink) as u8
     }
 
     fn exponent<F: Float>(&mut self, cells: &[u64]) -> Option<usize> {
@@ -220,7 +225,7 @@ impl FloatEncoder {
             group[index] = before;
             self.exceptions.push(Exception {
                 slot: (self.integers.len() + index) as u16,
-                distance: cell,
+                value: cell,
             });
         }
     }
@@ -249,7 +254,7 @@ impl FloatEncoder {
         let profile = Profile::of(&self.integers);
         let bits_max = u8::BITS * F::PLAIN_BYTES as u32;
         let bytes = profile.cheapest(size_of::<u64>()).bytes
-            + self.exceptions.len() * exception_bytes(bits_max);
+            + (self.exceptions.len() * exception_bits(bits_max)).div_ceil(8);
         if bytes * 2 > plain && bytes >= Profile::of(cells).cheapest(F::PLAIN_BYTES).bytes {
             return None;
         }
@@ -257,7 +262,7 @@ impl FloatEncoder {
             return Some(codec as u8);
         }
         sink.segment.push(exponent as u8);
-        exceptions::write(&self.exceptions, sink.segment, sink.section);
+        exceptions::write(&self.exceptions, cells.len(), sink.segment, sink.section);
         words::encode_stream_as(&self.integers, &profile, sink);
         Some(FloatCodec::Decimal as u8)
     }
@@ -330,7 +335,7 @@ impl<F: Float> Sample<F> {
     /// The exponent that takes the fewest bits, if that is fewer than the cells have.
     fn best_exponent(&self) -> Option<usize> {
         let cell_bits = F::PLAIN_BYTES * u8::BITS as usize;
-        let error_bits = exception_bytes(cell_bits as u32) * u8::BITS as usize;
+        let error_bits = exception_bits(cell_bits as u32);
         let cost = |exponent| {
             let (errors, width) = self.try_exponent(exponent);
             errors * error_bits + self.count * width as usize
@@ -369,7 +374,7 @@ impl<'a> Floats<'a> {
         Ok(Self::Decimal {
             rows,
             power: *power.ok_or(PageError::Malformed("an exponent exceeds 22"))?,
-            exceptions: Exceptions::open(&mut cursor, section)?,
+            exceptions: Exceptions::open(&mut cursor, rows, section)?,
             integers: Stream::open(&mut cursor, rows, section)?,
         })
     }
@@ -409,9 +414,7 @@ impl<'a> Floats<'a> {
                 let mut decoded: Vec<i64> = Vec::with_capacity(cells.capacity() - start);
                 integers.decode(&mut decoded)?;
                 append_unscaled(&decoded, *power, cells);
-                for (slot, bits) in exceptions.iter() {
-                    cells[start + slot] = F::from_word(bits);
-                }
+                exceptions.for_each(|slot, bits| cells[start + slot] = F::from_word(bits));
             }
         }
         Ok(())
@@ -460,7 +463,8 @@ mod tests {
             segment: &mut segment,
             section: &mut section,
         };
-        let codec = FloatEncoder::default().encode::<F>(&words, &mut sink);
+        let codec =
+            FloatEncoder::default().encode::<F>(&words, &mut words::Memory::default(), &mut sink);
         if let Some(codec) = FloatCodec::from_u8(codec) {
             let floats = Floats::open(codec, Cursor::new(&segment), cells.len(), &section);
             let mut decoded: Vec<F> = Vec::new();

@@ -16,8 +16,10 @@ use types::ColumnType;
 
 use crate::column::Column;
 use crate::column_reader::{ColumnReader, Selection};
+use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
+use crate::memory::ColumnMemory;
 use crate::value::Value;
 
 /// A page whose checksum, header and directory have been checked. Cheap to clone; clones share
@@ -81,7 +83,7 @@ impl Page {
     }
 
     /// What the page takes in memory now: its bytes and the columns that have been opened. Grows
-    /// with each column that is opened, by no more than about half a kilobyte.
+    /// with each column that is opened, by less than a kilobyte.
     pub fn memory_bytes(&self) -> usize {
         let is_open = |place: &&ColumnPlace| place.opened.get().is_some();
         let opened = self.columns.iter().filter(is_open).count();
@@ -91,7 +93,18 @@ impl Page {
     /// Decodes a whole column into an array of its type's
     /// [`arrow_type`](ColumnType::arrow_type).
     pub fn decode(&self, column: usize) -> Result<ArrayRef, PageError> {
-        self.reader(&self.bytes, column).decode(Selection::All)
+        self.decode_into(column, &mut ColumnMemory::default())
+    }
+
+    /// As [`decode`](Self::decode), in the memory of an array of the same column that is not
+    /// needed any more.
+    pub fn decode_into(
+        &self,
+        column: usize,
+        memory: &mut ColumnMemory,
+    ) -> Result<ArrayRef, PageError> {
+        self.reader(&self.bytes, column)
+            .decode(Selection::All, memory)
     }
 
     /// Decodes the given slots of a column.
@@ -109,8 +122,9 @@ impl Page {
         if slots.len() == self.rows() {
             return self.decode(column);
         }
+        let memory = &mut ColumnMemory::default();
         self.reader(&self.bytes, column)
-            .decode(Selection::Slots(slots))
+            .decode(Selection::Slots(slots), memory)
     }
 
     /// The value of every cell of an integer, date or time column, where the page stores it just
@@ -175,11 +189,12 @@ impl Page {
 
     /// `bytes` are the page's.
     fn reader<'a>(&self, bytes: &'a [u8], column: usize) -> ColumnReader<'a> {
+        let segment = self.header.segment(bytes, column);
         ColumnReader {
             column_type: self.place(column).column_type,
             encoding: self.header.encoding(bytes, column),
             rows: self.header.rows,
-            segment: &bytes[self.header.segment(bytes, column)],
+            segment: Cursor::before(&bytes[segment.start..], segment.len()),
             section: &bytes[self.header.section(bytes)],
         }
     }

@@ -75,7 +75,7 @@ fn float_order(value: f64) -> u64 {
 }
 
 /// How the words of a column order: as unsigned integers once `flip` is folded in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WordOrder {
     flip: u64,
 }
@@ -89,9 +89,59 @@ impl WordOrder {
         Self { flip }
     }
 
+    /// That of signed integers.
+    pub(crate) const SIGNED: Self = Self { flip: SIGN };
+
     #[inline]
     pub(crate) fn key(self, word: u64) -> u64 {
         word ^ self.flip
+    }
+}
+
+/// A word that is sought among ascending ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sought {
+    order: WordOrder,
+    key: u64,
+}
+
+impl Sought {
+    pub(crate) fn new(order: WordOrder, word: u64) -> Self {
+        Self {
+            order,
+            key: order.key(word),
+        }
+    }
+
+    pub(crate) fn word(self) -> u64 {
+        self.order.key(self.key) // The inverse is the same.
+    }
+
+    pub(crate) fn order(self) -> WordOrder {
+        self.order
+    }
+
+    /// How a word compares.
+    #[inline]
+    pub(crate) fn compare(self, word: u64) -> Ordering {
+        self.order.key(word).cmp(&self.key)
+    }
+
+    /// Whether a word is not less.
+    #[inline]
+    pub(crate) fn is_reached(self, word: u64) -> bool {
+        self.order.key(word) >= self.key
+    }
+
+    /// Where between two words the sought one lies, about: 0 at the lower, 1 at the higher.
+    #[inline]
+    pub(crate) fn share(self, low: u64, high: u64) -> f64 {
+        let low = self.order.key(low);
+        let (part, whole) = (
+            self.key.wrapping_sub(low),
+            self.order.key(high).wrapping_sub(low),
+        );
+        part as f64 / whole as f64
     }
 }
 

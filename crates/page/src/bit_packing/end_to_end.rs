@@ -103,7 +103,7 @@ fn cut_tail(start: usize, bits: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Unpacks a block; what lies behind the last value is zero.
+/// Unpacks a block; what lies behind the last value is anything.
 #[inline]
 pub(super) fn unpack(packed: &[u8], width: u32, block: usize, values: &mut Block) {
     let block_bytes = width as usize * 8;
@@ -117,24 +117,31 @@ pub(super) fn unpack(packed: &[u8], width: u32, block: usize, values: &mut Block
     }
 }
 
+/// Bits of a value that lies within eight bytes, wherever it begins.
+const NARROW_MAX: u32 = u64::BITS - 7;
+
 /// One value.
-#[inline]
+#[inline(always)]
 pub(super) fn get(packed: &[u8], width: u32, index: usize) -> u64 {
     let bit = index * width as usize;
-    let start = bit / 8;
-    let window = match packed
-        .get(start..)
-        .and_then(|rest| rest.first_chunk::<16>())
-    {
-        Some(window) => *window,
-        None => window_at_end(packed, start),
+    let (start, shift) = (bit / 8, bit % 8);
+    let rest = packed.get(start..).unwrap_or_default();
+    let value = match rest.first_chunk() {
+        Some(window) if width <= NARROW_MAX => u64::from_le_bytes(*window) >> shift,
+        _ => (u128::from_le_bytes(window(rest)) >> shift) as u64,
     };
-    (u128::from_le_bytes(window) >> (bit % 8)) as u64 & mask(width)
+    value & mask(width)
 }
 
-fn window_at_end(packed: &[u8], start: usize) -> [u8; 16] {
-    let rest = packed.get(start..).unwrap_or_default();
-    let mut window = [0; 16];
-    window[..rest.len()].copy_from_slice(rest);
-    window
+/// The bytes in which the widest value lies, or fewer where the page ends.
+#[cold]
+fn window(rest: &[u8]) -> [u8; 16] {
+    match rest.first_chunk() {
+        Some(window) => *window,
+        None => {
+            let mut window = [0; 16];
+            window[..rest.len()].copy_from_slice(rest);
+            window
+        }
+    }
 }

@@ -19,7 +19,7 @@ use multiversion::multiversion;
 use super::{BLOCK, mask};
 
 /// Values in a group.
-pub(super) const GROUP: usize = LANES * ROWS;
+pub(crate) const GROUP: usize = LANES * ROWS;
 
 const LANES: usize = 8;
 const ROWS: usize = u32::BITS as usize;
@@ -31,6 +31,9 @@ const _: () = assert!(GROUP.is_multiple_of(BLOCK));
 
 /// A block of narrow values.
 pub(crate) type NarrowBlock = [u32; BLOCK];
+
+/// A group of narrow values.
+pub(crate) type NarrowGroup = [u32; GROUP];
 
 /// Whether values of this width are stored in lanes. Whole bytes need no bits put together, and
 /// wider values are rarely many. The eight values that a block has in a lane add up within 32
@@ -87,12 +90,31 @@ fn pack_group<const WIDTH: usize>(values: &[u32; GROUP], out: &mut Vec<u8>) {
 /// Unpacks block number `block` (0 to 3) of the group at the start of `packed`.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(super) fn unpack(packed: &[u8], width: u32, block: usize, values: &mut NarrowBlock) {
-    with_width!(width, WIDTH => match block {
+    with_width!(width, WIDTH => unpack_any_block::<WIDTH>(packed, block, values));
+}
+
+/// Unpacks the group at the start of `packed`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+pub(super) fn unpack_group(packed: &[u8], width: u32, values: &mut NarrowGroup) {
+    with_width!(width, WIDTH => unpack_all_blocks::<WIDTH>(packed, values));
+}
+
+#[inline(always)]
+fn unpack_all_blocks<const WIDTH: usize>(packed: &[u8], values: &mut NarrowGroup) {
+    let (blocks, _) = values.as_chunks_mut::<BLOCK>();
+    for (block, values) in blocks.iter_mut().enumerate() {
+        unpack_any_block::<WIDTH>(packed, block, values);
+    }
+}
+
+#[inline(always)]
+fn unpack_any_block<const WIDTH: usize>(packed: &[u8], block: usize, values: &mut NarrowBlock) {
+    match block {
         0 => unpack_block::<WIDTH, 0>(packed, values),
         1 => unpack_block::<WIDTH, 1>(packed, values),
         2 => unpack_block::<WIDTH, 2>(packed, values),
         _ => unpack_block::<WIDTH, 3>(packed, values),
-    });
+    }
 }
 
 #[inline(always)]
@@ -128,30 +150,37 @@ fn lanes(bytes: &[u8; ROW_BYTES]) -> [u32; LANES] {
     std::array::from_fn(|lane| u32::from_le_bytes(words[lane]))
 }
 
-/// The sum of the first `count` values (1 to 64) of block number `block` of the group at the
-/// start of `packed`. Rows behind them are not unpacked.
+/// A block of ones, and behind it a block of zeros: from some place on, a mask for the first
+/// values of a block.
+static ONES_AND_ZEROS: [u32; 2 * BLOCK] = {
+    let mut masks = [0; 2 * BLOCK];
+    let mut index = 0;
+    while index < BLOCK {
+        masks[index] = u32::MAX;
+        index += 1;
+    }
+    masks
+};
+
+/// The sum of the first `count` values (up to 64) of a block.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-pub(super) fn sum(packed: &[u8], width: u32, block: usize, count: usize) -> u64 {
-    let (words, _) = packed.as_chunks::<ROW_BYTES>();
-    let last = (count - 1) / LANES;
+pub(super) fn sum(values: &NarrowBlock, count: usize) -> u64 {
+    let mask: &NarrowBlock = ONES_AND_ZEROS[BLOCK - count..]
+        .first_chunk()
+        .expect("a block has no more values");
+    let rows = values.as_chunks::<LANES>().0.iter();
+    // No value has more than 29 bits: eight of them, of a lane each, add up within 32.
     let mut sums = [0; LANES];
-    for row in 0..=last {
-        let bit = (block * ROWS_A_BLOCK + row) * width as usize;
-        let (word, shift) = (bit / ROWS, (bit % ROWS) as u32);
-        let low = lanes(&words[word]);
-        let high = lanes(words.get(word + 1).unwrap_or(&words[word]));
-        let in_row = (count - row * LANES).min(LANES);
+    for (values, mask) in rows.zip(mask.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
-            let both = low[lane] >> shift | high[lane] << 1 << (u32::BITS - 1 - shift);
-            let value = both & mask(width) as u32;
-            sums[lane] += if lane < in_row { value } else { 0 };
+            sums[lane] += values[lane] & mask[lane];
         }
     }
     sums.into_iter().map(u64::from).sum()
 }
 
 /// One value of a group.
-#[inline]
+#[inline(always)]
 pub(super) fn get(group: &[u8], width: u32, index: usize) -> u64 {
     let bit = index / LANES * width as usize;
     let (word, shift) = (bit / ROWS, bit % ROWS);
@@ -163,7 +192,7 @@ pub(super) fn get(group: &[u8], width: u32, index: usize) -> u64 {
     value >> shift & mask(width)
 }
 
-#[inline]
+#[inline(always)]
 fn word_at(bytes: &[u8], at: usize) -> u32 {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     u32::from_le_bytes(*word.expect("the caller hands over a whole group"))

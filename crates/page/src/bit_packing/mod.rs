@@ -5,7 +5,7 @@
 //!
 //! Values of a width that is stored in lanes are in groups as long as there are 256 of them; the
 //! rest follows end to end. Either way `count` values take `count` × width bits, rounded up to
-//! bytes. Both forms are read in blocks of 64 values.
+//! bytes. Both forms are read in blocks of 64 values, or in groups where values are narrow.
 
 mod end_to_end;
 mod lanes;
@@ -13,10 +13,14 @@ mod lanes;
 use crate::cursor::Cursor;
 use crate::error::PageError;
 
-pub(crate) use lanes::NarrowBlock;
+use lanes::NarrowBlock;
+pub(crate) use lanes::{GROUP, NarrowGroup};
 
 /// Values that are unpacked at once.
 pub(crate) const BLOCK: usize = 64;
+
+/// Blocks in a group.
+pub(crate) const BLOCKS_A_GROUP: usize = GROUP / BLOCK;
 
 /// A block of values.
 pub(crate) type Block = [u64; BLOCK];
@@ -55,8 +59,8 @@ pub(crate) fn pack_mapped(values: &[u64], width: u32, out: &mut Vec<u8>, map: im
         _ => {}
     }
     let (in_lanes, rest) = values.split_at(count_in_lanes(values.len(), width));
-    let mut narrow = [0; lanes::GROUP];
-    for group in in_lanes.as_chunks::<{ lanes::GROUP }>().0 {
+    let mut narrow = [0; GROUP];
+    for group in in_lanes.as_chunks::<{ GROUP }>().0 {
         for (narrow, value) in narrow.iter_mut().zip(group) {
             *narrow = map(*value) as u32;
         }
@@ -84,7 +88,7 @@ fn pack_whole<const BYTES: usize>(values: &[u64], out: &mut Vec<u8>, map: impl F
 /// How many of the values are in groups.
 fn count_in_lanes(count: usize, width: u32) -> usize {
     match lanes::applies(width) {
-        true => count - count % lanes::GROUP,
+        true => count - count % GROUP,
         false => 0,
     }
 }
@@ -92,13 +96,13 @@ fn count_in_lanes(count: usize, width: u32) -> usize {
 /// Packed values in a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed<'a> {
-    /// Those that are in lanes.
-    groups: &'a [u8],
-    /// The others.
-    rest: &'a [u8],
+    /// Those that are in lanes, the others, and what follows in the page.
+    bytes: &'a [u8],
+    /// Where the others begin.
+    rest: u32,
     width: u32,
-    count: usize,
-    count_in_lanes: usize,
+    count: u32,
+    count_in_lanes: u32,
 }
 
 impl<'a> Packed<'a> {
@@ -110,69 +114,112 @@ impl<'a> Packed<'a> {
     ) -> Result<Self, PageError> {
         debug_assert!(width <= u64::BITS, "the width was checked when it was read");
         let count_in_lanes = count_in_lanes(count, width);
+        let too_many = |_| PageError::Malformed("a segment has too many values");
         Ok(Self {
-            groups: cursor.take(packed_bytes(count_in_lanes, width))?,
-            rest: cursor.take(packed_bytes(count - count_in_lanes, width))?,
+            bytes: cursor.take_with_rest(packed_bytes(count, width))?,
+            rest: u32::try_from(packed_bytes(count_in_lanes, width)).map_err(too_many)?,
             width,
-            count,
-            count_in_lanes,
+            count: u32::try_from(count).map_err(too_many)?,
+            count_in_lanes: count_in_lanes as u32,
         })
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.count
+        self.count as usize
+    }
+
+    fn count_in_lanes(&self) -> usize {
+        self.count_in_lanes as usize
+    }
+
+    /// The values that are not in lanes, and what follows.
+    #[inline(always)]
+    fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.rest as usize..]
     }
 
     pub(crate) fn width(&self) -> u32 {
         self.width
     }
 
-    /// All values, which take so many whole bytes each.
-    pub(crate) fn whole_bytes<const BYTES: usize>(&self) -> &'a [[u8; BYTES]] {
-        debug_assert_eq!(self.width as usize, BYTES * 8, "values have that width");
-        debug_assert_eq!(self.count_in_lanes, 0, "whole bytes are end to end");
-        self.rest.as_chunks().0
-    }
-
     pub(crate) fn blocks(&self) -> usize {
-        self.count.div_ceil(BLOCK)
+        self.count().div_ceil(BLOCK)
     }
 
     /// Values in a block: 64 but for the last one.
     pub(crate) fn block_len(&self, block: usize) -> usize {
-        (self.count - block * BLOCK).min(BLOCK)
+        (self.count() - block * BLOCK).min(BLOCK)
     }
 
-    /// Unpacks a block that is in lanes; false if it is not.
+    /// Whether values fit 32 bits.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.width <= u32::BITS
+    }
+
+    /// Unpacks a group of narrow values; what lies behind the last value is anything.
     #[inline]
-    pub(crate) fn unpack_narrow(&self, block: usize, values: &mut NarrowBlock) -> bool {
-        if block * BLOCK >= self.count_in_lanes {
-            return false;
+    pub(crate) fn unpack_group(&self, group: usize, values: &mut NarrowGroup) {
+        debug_assert!(self.is_narrow(), "the caller looked at the width");
+        let is_whole = (group + 1) * GROUP <= self.count();
+        match self.width {
+            0 => values.fill(0),
+            8 if is_whole => self.widen::<1>(group, values),
+            16 if is_whole => self.widen::<2>(group, values),
+            32 if is_whole => self.widen::<4>(group, values),
+            _ if group * GROUP < self.count_in_lanes() => {
+                lanes::unpack_group(self.group(group), self.width, values);
+            }
+            _ => self.unpack_blocks(group, values),
         }
-        let group = block * BLOCK / lanes::GROUP;
-        let number = block % (lanes::GROUP / BLOCK);
-        lanes::unpack(self.group(group), self.width, number, values);
-        true
     }
 
-    /// Unpacks a block; what lies behind the last value is zero.
+    /// Unpacks a group that is not in lanes.
+    fn unpack_blocks(&self, group: usize, values: &mut NarrowGroup) {
+        let mut wide = [0; BLOCK];
+        let blocks = group * BLOCKS_A_GROUP..self.blocks();
+        for (block, values) in blocks.zip(values.as_chunks_mut::<BLOCK>().0) {
+            self.unpack(block, &mut wide);
+            *values = wide.map(|value| value as u32);
+        }
+    }
+
+    /// Unpacks values of whole bytes, for which the compiler knows vector instructions.
+    fn widen<const BYTES: usize>(&self, group: usize, values: &mut NarrowGroup) {
+        let whole: &[[u8; BYTES]] = self.rest().as_chunks().0;
+        for (value, bytes) in values.iter_mut().zip(&whole[group * GROUP..]) {
+            let mut padded = [0; size_of::<u32>()];
+            padded[..BYTES].copy_from_slice(bytes);
+            *value = u32::from_le_bytes(padded);
+        }
+    }
+
+    /// Unpacks a block; what lies behind the last value is anything.
     #[inline]
     pub(crate) fn unpack(&self, block: usize, values: &mut Block) {
-        let mut narrow = [0; BLOCK];
-        if self.unpack_narrow(block, &mut narrow) {
-            *values = narrow.map(u64::from);
-        } else {
-            let block = block - self.count_in_lanes / BLOCK;
-            end_to_end::unpack(self.rest, self.width, block, values);
+        match block.checked_sub(self.count_in_lanes() / BLOCK) {
+            Some(block) => end_to_end::unpack(self.rest(), self.width, block, values),
+            None => {
+                let mut narrow = [0; BLOCK];
+                self.unpack_narrow(block, &mut narrow);
+                *values = narrow.map(u64::from);
+            }
         }
+    }
+
+    /// Unpacks a block that is in lanes.
+    #[inline]
+    fn unpack_narrow(&self, block: usize, values: &mut NarrowBlock) {
+        let (group, number) = (block / BLOCKS_A_GROUP, block % BLOCKS_A_GROUP);
+        lanes::unpack(self.group(group), self.width, number, values);
     }
 
     /// The sum of the first `count` values (1 to 64) of a block, wrapping.
     #[inline]
     pub(crate) fn sum(&self, block: usize, count: usize) -> u64 {
-        if block * BLOCK < self.count_in_lanes {
-            let group = self.group(block * BLOCK / lanes::GROUP);
-            return lanes::sum(group, self.width, block % (lanes::GROUP / BLOCK), count);
+        if block * BLOCK < self.count_in_lanes() {
+            let mut values = [0; BLOCK];
+            self.unpack_narrow(block, &mut values);
+            return lanes::sum(&values, count);
         }
         let mut values = [0; BLOCK];
         self.unpack(block, &mut values);
@@ -181,21 +228,21 @@ impl<'a> Packed<'a> {
     }
 
     /// One value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> u64 {
-        debug_assert!(index < self.count, "the caller checks slots");
-        match index.checked_sub(self.count_in_lanes) {
-            Some(index) => end_to_end::get(self.rest, self.width, index),
+        debug_assert!(index < self.count(), "the caller checks slots");
+        match index.checked_sub(self.count_in_lanes()) {
+            Some(index) => end_to_end::get(self.rest(), self.width, index),
             None => {
-                let group = self.group(index / lanes::GROUP);
-                lanes::get(group, self.width, index % lanes::GROUP)
+                let group = self.group(index / GROUP);
+                lanes::get(group, self.width, index % GROUP)
             }
         }
     }
 
     #[inline]
     fn group(&self, group: usize) -> &'a [u8] {
-        &self.groups[group * packed_bytes(lanes::GROUP, self.width)..]
+        &self.bytes[group * packed_bytes(GROUP, self.width)..]
     }
 }
 
@@ -218,9 +265,19 @@ mod tests {
             let mut block = [u64::MAX; BLOCK];
             packed.unpack(index, &mut block);
             unpacked.extend_from_slice(&block[..packed.block_len(index)]);
-            assert!(block[packed.block_len(index)..].iter().all(|&v| v == 0));
         }
         assert_eq!(unpacked, values, "width {width}, count {count}");
+        for (index, expected) in values.chunks(GROUP).enumerate() {
+            let mut group = [u32::MAX; GROUP];
+            if packed.is_narrow() {
+                packed.unpack_group(index, &mut group);
+                let group = group.map(u64::from);
+                assert!(
+                    group[..expected.len()] == *expected,
+                    "width {width}, count {count}"
+                );
+            }
+        }
         assert!(
             (0..count).all(|i| packed.get(i) == values[i]),
             "width {width}, count {count}"

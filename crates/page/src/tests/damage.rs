@@ -12,10 +12,9 @@ use crate::{Page, PageError, PageIdentity};
 
 /// A small page with most codecs in it.
 fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
-    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
     let mut recipes = Vec::new();
     for (index, column_type) in super::TYPES.into_iter().enumerate() {
-        let shape = [Constant, Small, Ascending, Runs, Outliers, Few, Noise][index % 7];
+        let shape = Shape::ALL[index % Shape::ALL.len()];
         let nulls = [Nulls::None, Nulls::Rare, Nulls::Half][index % 3];
         recipes.push(Recipe {
             column_type,
@@ -24,7 +23,7 @@ fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
             seed: index as u64,
         });
     }
-    for shape in [Constant, Small, Ascending, Runs, Outliers, Few, Noise] {
+    for shape in Shape::ALL {
         for column_type in [ColumnType::Int64, ColumnType::Text] {
             recipes.push(Recipe {
                 column_type,
@@ -44,7 +43,7 @@ fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
     ] {
         recipes.push(Recipe {
             column_type,
-            shape: Ascending,
+            shape: Shape::Ascending,
             nulls: Nulls::Rare,
             seed,
         });

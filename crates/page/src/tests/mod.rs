@@ -1,7 +1,9 @@
 //! Tests of whole pages, on columns of every type in the shapes that tables have.
 
+mod corpus;
 mod damage;
 mod golden;
+mod hostile;
 mod long_values;
 mod round_trip;
 mod rows;
@@ -20,6 +22,7 @@ use proptest::prelude::*;
 use types::ColumnType;
 
 use crate::{Page, PageEncoder, PageError, PageIdentity};
+use hostile::{DECIMAL, TYPES};
 
 /// Merges encode and scans decode on threads of their own.
 const _: () = {
@@ -33,28 +36,6 @@ const IDENTITY: PageIdentity = PageIdentity {
     offset: 1 << 33,
 };
 
-const DECIMAL: ColumnType = ColumnType::Decimal {
-    precision: 38,
-    scale: 4,
-};
-
-const TYPES: [ColumnType; 14] = [
-    ColumnType::Bool,
-    ColumnType::Int16,
-    ColumnType::Int32,
-    ColumnType::Int64,
-    ColumnType::UInt64,
-    ColumnType::Float32,
-    ColumnType::Float64,
-    DECIMAL,
-    ColumnType::Date,
-    ColumnType::Time,
-    ColumnType::Timestamp,
-    ColumnType::TimestampTz,
-    ColumnType::Text,
-    ColumnType::Bytes,
-];
-
 /// What the values of a column look like from row to row.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
@@ -65,7 +46,22 @@ enum Shape {
     Outliers,
     /// Few distinct values, far apart.
     Few,
+    /// In steps of 60, ascending or not.
+    Multiples,
     Noise,
+}
+
+impl Shape {
+    const ALL: [Self; 8] = [
+        Self::Constant,
+        Self::Small,
+        Self::Ascending,
+        Self::Runs,
+        Self::Outliers,
+        Self::Few,
+        Self::Multiples,
+        Self::Noise,
+    ];
 }
 
 /// Which cells are NULL.
@@ -88,8 +84,6 @@ struct Recipe {
 }
 
 fn any_recipe() -> impl Strategy<Value = Recipe> {
-    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
-    let shapes = [Constant, Small, Ascending, Runs, Outliers, Few, Noise];
     let nulls = [
         Nulls::None,
         Nulls::None,
@@ -100,7 +94,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     ];
     let parts = (
         proptest::sample::select(&TYPES[..]),
-        proptest::sample::select(shapes.to_vec()),
+        proptest::sample::select(&Shape::ALL[..]),
         proptest::sample::select(nulls.to_vec()),
         any::<u64>(),
     );
@@ -131,6 +125,10 @@ impl Recipe {
             Shape::Outliers if noise.is_multiple_of(50) => noise,
             Shape::Outliers => noise % 100,
             Shape::Few => mix(noise % 20),
+            Shape::Multiples => {
+                let minutes = (row as u64 * 61) * (self.seed & 1) + noise % 300;
+                (self.seed % 60 + 60 * minutes).wrapping_sub(9000)
+            }
             Shape::Noise => noise,
         }
     }

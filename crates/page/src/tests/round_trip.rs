@@ -71,9 +71,8 @@ proptest! {
 
 #[test]
 fn every_type_in_every_shape() {
-    use Shape::{Ascending, Constant, Few, Noise, Outliers, Runs, Small};
     for column_type in super::TYPES {
-        for shape in [Constant, Small, Ascending, Runs, Outliers, Few, Noise] {
+        for shape in Shape::ALL {
             for nulls in [
                 Nulls::None,
                 Nulls::Rare,

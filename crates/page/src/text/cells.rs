@@ -7,24 +7,41 @@ use crate::error::PageError;
 pub(super) const SPARE_BYTES: usize = 16;
 
 /// Decoded cells, in the form of an Arrow array.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TextCells {
     /// Where cells begin and end: ascending from 0 to the number of bytes, one more than cells.
     pub(crate) offsets: Vec<i32>,
     pub(crate) bytes: Vec<u8>,
+    /// Whether every cell is known to be UTF-8. If not, it may be.
+    pub(crate) is_text: bool,
 }
 
 impl TextCells {
+    /// No cells, in the memory of others that are not needed any more. The bytes are as many as
+    /// asked for, whatever is in them: most memory need not be cleared.
+    pub(super) fn emptied(mut self, cells: usize, bytes: usize) -> Self {
+        self.offsets.clear();
+        self.offsets.reserve_exact(cells + 1);
+        self.offsets.push(0);
+        self.bytes.resize(bytes, 0);
+        self.is_text = false;
+        self
+    }
+
     /// Collects cells that lie ready.
-    pub(super) fn collect<'a>(cells: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Self {
-        let mut offsets = Vec::with_capacity(cells.len() + 1);
-        let mut bytes = Vec::with_capacity(cells.clone().map(<[u8]>::len).sum());
-        offsets.push(0);
+    pub(super) fn collect<'a>(
+        self,
+        cells: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    ) -> Self {
+        let mut collected = self.emptied(cells.len(), 0);
+        collected
+            .bytes
+            .reserve_exact(cells.clone().map(<[u8]>::len).sum());
         for cell in cells {
-            bytes.extend_from_slice(cell);
-            offsets.push(bytes.len() as i32);
+            collected.bytes.extend_from_slice(cell);
+            collected.offsets.push(collected.bytes.len() as i32);
         }
-        Self { offsets, bytes }
+        collected
     }
 }
 
@@ -82,6 +99,7 @@ impl TextWriter {
         Ok(TextCells {
             offsets: self.offsets,
             bytes: self.bytes,
+            is_text: false,
         })
     }
 }

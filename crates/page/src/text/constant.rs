@@ -43,12 +43,12 @@ impl<'a> TextDecoder<'a> for Constant<'a> {
         Ok(Self { cell, rows })
     }
 
-    fn decode(&self) -> Result<TextCells, PageError> {
-        Ok(self.repeat(self.rows))
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
+        Ok(self.repeat(self.rows, memory))
     }
 
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
-        Ok(self.repeat(slots.len()))
+        Ok(self.repeat(slots.len(), TextCells::default()))
     }
 
     fn cell<'b>(&'b self, _: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
@@ -65,15 +65,18 @@ impl Constant<'_> {
         }
     }
 
-    fn repeat(&self, count: usize) -> TextCells {
+    fn repeat(&self, count: usize, memory: TextCells) -> TextCells {
         let length = self.cell.len();
-        let offsets = match length {
-            0 => vec![0; count + 1],
-            _ => (0..=count).map(|row| (row * length) as i32).collect(),
-        };
-        TextCells {
-            offsets,
-            bytes: self.cell.repeat(count),
+        let mut cells = memory.emptied(count, 0);
+        match length {
+            0 => cells.offsets.resize(count + 1, 0),
+            _ => (cells.offsets).extend((1..=count).map(|row| (row * length) as i32)),
         }
+        cells.bytes.reserve_exact(length * count);
+        for _ in 0..if length == 0 { 0 } else { count } {
+            cells.bytes.extend_from_slice(self.cell);
+        }
+        cells.is_text = std::str::from_utf8(self.cell).is_ok();
+        cells
     }
 }

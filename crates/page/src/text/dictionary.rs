@@ -22,6 +22,7 @@ use crate::words::{self, Sink, Stream};
 use super::cells::TextCells;
 use super::ends::{self, Ends};
 use super::lengths::Lengths;
+use super::pieces::{NO_SUCH_PIECE, Pieces, append_letters};
 use super::{TextDecoder, TextRows, check_decoded_bytes};
 
 /// Rows to look at before the share of distinct cells counts.
@@ -159,28 +160,26 @@ impl<'a> TextDecoder<'a> for Dictionary<'a> {
         })
     }
 
-    fn decode(&self) -> Result<TextCells, PageError> {
-        let mut codes: Vec<Code> = Vec::with_capacity(self.rows);
-        self.codes.decode(&mut codes)?;
-        self.look_up(&codes)
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
+        self.look_up(self.rows, memory, |each| {
+            self.codes.for_each(self.rows, each)
+        })
     }
 
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
-        let mut codes: Vec<Code> = Vec::with_capacity(slots.len());
+        let mut codes = Vec::with_capacity(slots.len());
         self.codes.gather(slots, &mut codes)?;
-        self.look_up(&codes)
+        self.look_up(slots.len(), TextCells::default(), |each| each(&codes))
     }
 
     fn cell<'b>(&'b self, slot: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
         let code = usize::from(self.codes.get(slot) as Code);
         if code >= self.ends.count() {
-            return Err(NO_SUCH_CODE);
+            return Err(NO_SUCH_PIECE);
         }
         self.ends.cell(code, self.bytes)
     }
 }
-
-const NO_SUCH_CODE: PageError = PageError::Malformed("a code is not in the dictionary");
 
 /// A code as it is decoded. A page has fewer entries than rows, and those fit 16 bits.
 type Code = u16;
@@ -199,70 +198,89 @@ impl Dictionary<'_> {
         words::select_codes(&self.codes, self.rows, &contained)
     }
 
-    fn look_up(&self, codes: &[Code]) -> Result<TextCells, PageError> {
+    /// The cells of so many codes, which `for_each` hands out.
+    fn look_up(
+        &self,
+        count: usize,
+        memory: TextCells,
+        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
+    ) -> Result<TextCells, PageError> {
         let offsets = self.ends.offsets(self.bytes.len())?;
-        let entries = self.ends.count();
-        let largest = codes.iter().copied().max().unwrap_or(0);
-        if usize::from(largest) >= entries {
-            return Err(NO_SUCH_CODE);
-        }
-        let range = |code: Code| {
-            let code = usize::from(code);
-            offsets[code] as usize..offsets[code + 1] as usize
-        };
-        if offsets
-            .windows(2)
-            .all(|pair| (pair[1] - pair[0]) as usize <= PIECE_BYTES)
-        {
-            return self.look_up_short(codes, &offsets);
-        }
-        let decoded_bytes = codes.iter().map(|&code| range(code).len()).sum();
-        check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
-        let cells = codes.iter().map(|&code| &self.bytes[range(code)]);
-        Ok(TextCells::collect(cells))
+        let lengths = offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        let shortest = lengths.clone().min().unwrap_or(0);
+        let mut cells = match lengths.max().unwrap_or(0) {
+            1 if shortest == 1 => self.look_up_letters(count, memory, for_each),
+            0..16 => self.look_up_short::<16>(&offsets, count, memory, for_each),
+            16..32 => self.look_up_short::<32>(&offsets, count, memory, for_each),
+            _ => self.look_up_long(&offsets, count, memory, for_each),
+        }?;
+        cells.is_text = self
+            .entries(&offsets)
+            .all(|entry| std::str::from_utf8(entry).is_ok());
+        Ok(cells)
     }
 
-    /// Looks entries up of which none is longer than a piece: the usual case.
-    fn look_up_short(&self, codes: &[Code], offsets: &[i32]) -> Result<TextCells, PageError> {
-        let pieces: Vec<Piece> = offsets
-            .windows(2)
-            .map(|pair| Piece::of(&self.bytes[pair[0] as usize..pair[1] as usize]))
-            .collect();
-        let length = |&code: &Code| pieces[usize::from(code)].length;
-        let decoded_bytes = codes.iter().map(length).sum();
-        check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
-        let mut bytes = vec![0; decoded_bytes + PIECE_BYTES];
-        let (mut offsets, mut end) = (Vec::with_capacity(codes.len() + 1), 0);
-        offsets.push(0);
-        offsets.extend(codes.iter().map(|&code| {
-            let piece = &pieces[usize::from(code)];
-            bytes[end..end + PIECE_BYTES].copy_from_slice(&piece.bytes);
-            end += piece.length;
-            end as i32
-        }));
-        bytes.truncate(decoded_bytes);
-        Ok(TextCells { offsets, bytes })
+    fn look_up_letters(
+        &self,
+        count: usize,
+        memory: TextCells,
+        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
+    ) -> Result<TextCells, PageError> {
+        let mut cells = memory.emptied(count, 0);
+        for_each(&mut |codes| append_letters(self.bytes, codes, &mut cells))?;
+        Ok(cells)
+    }
+
+    fn look_up_short<const N: usize>(
+        &self,
+        offsets: &[i32],
+        count: usize,
+        memory: TextCells,
+        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
+    ) -> Result<TextCells, PageError> {
+        let pieces = Pieces::<N>::of(self.entries(offsets));
+        let bytes = memory.bytes.len();
+        // No more than readers accept: that is longer than a piece for each row.
+        let mut cells = memory.emptied(count, bytes);
+        let mut end = 0;
+        for_each(&mut |codes| {
+            end = pieces.append_cells(codes, end, &mut cells)?;
+            Ok(())
+        })?;
+        cells.bytes.truncate(end);
+        Ok(cells)
+    }
+
+    fn look_up_long(
+        &self,
+        offsets: &[i32],
+        count: usize,
+        memory: TextCells,
+        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
+    ) -> Result<TextCells, PageError> {
+        let mut cells = memory.emptied(count, 0);
+        for_each(&mut |codes: &[Code]| {
+            for &code in codes {
+                let pair = offsets.get(usize::from(code)..usize::from(code) + 2);
+                let pair = pair.ok_or(NO_SUCH_PIECE)?;
+                let entry = &self.bytes[pair[0] as usize..pair[1] as usize];
+                let bytes = cells.bytes.len() + entry.len();
+                check_decoded_bytes(bytes, self.segment_bytes, self.rows)?;
+                cells.bytes.extend_from_slice(entry);
+                cells.offsets.push(bytes as i32);
+            }
+            Ok(())
+        })?;
+        Ok(cells)
+    }
+
+    fn entries(&self, offsets: &[i32]) -> impl Iterator<Item = &[u8]> {
+        let entry = |pair: &[i32]| &self.bytes[pair[0] as usize..pair[1] as usize];
+        offsets.windows(2).map(entry)
     }
 }
 
-/// Bytes of an entry that are copied at once, whatever its length.
-const PIECE_BYTES: usize = 32;
-
-/// A short entry.
-struct Piece {
-    bytes: [u8; PIECE_BYTES],
-    length: usize,
-}
-
-impl Piece {
-    fn of(entry: &[u8]) -> Self {
-        let mut bytes = [0; PIECE_BYTES];
-        bytes[..entry.len()].copy_from_slice(entry);
-        Self {
-            bytes,
-            length: entry.len(),
-        }
-    }
-}
+/// What is done with some codes at a time.
+type EachCodes<'e> = &'e mut dyn FnMut(&[Code]) -> Result<(), PageError>;
 
 const _: () = assert!(Code::PLAIN_BYTES == size_of::<u16>());

@@ -50,8 +50,14 @@ impl<'a> Ends<'a> {
     pub(super) fn offsets(&self, bytes: usize) -> Result<Vec<i32>, PageError> {
         let mut offsets = Vec::with_capacity(self.count + 1);
         offsets.push(0);
-        self.stream.decode(&mut offsets)?;
-        if !offsets.is_sorted() {
+        self.append_to(bytes, &mut offsets)?;
+        Ok(offsets)
+    }
+
+    /// Appends all ends to the 0 in front of them.
+    pub(super) fn append_to(&self, bytes: usize, offsets: &mut Vec<i32>) -> Result<(), PageError> {
+        self.stream.decode(offsets)?;
+        if !ascend(offsets) {
             return Err(NOT_ASCENDING);
         }
         if offsets[self.count] as usize != bytes {
@@ -59,7 +65,7 @@ impl<'a> Ends<'a> {
                 "the ends of cells are not those of the bytes",
             ));
         }
-        Ok(offsets)
+        Ok(())
     }
 
     /// Where one cell lies. May be outside the bytes.
@@ -86,6 +92,13 @@ impl<'a> Ends<'a> {
     pub(super) fn cell<'b>(&self, slot: usize, bytes: &'b [u8]) -> Result<&'b [u8], PageError> {
         bytes.get(self.range(slot)).ok_or(NOT_ASCENDING)
     }
+}
+
+/// Whether no offset is below the one before it.
+pub(crate) fn ascend(offsets: &[i32]) -> bool {
+    let pairs = offsets.iter().zip(offsets.get(1..).unwrap_or_default());
+    let falls = pairs.map(|(before, offset)| u32::from(before > offset));
+    falls.fold(0, |any, falls| any | falls) == 0
 }
 
 pub(super) const NOT_ASCENDING: PageError = PageError::Malformed("the ends of cells do not ascend");

@@ -3,11 +3,12 @@
 //! 1. All cells equal: constant.
 //! 2. Few distinct cells: a dictionary.
 //! 3. Ascending cells: what each shares with the one before is left out (front coding).
-//! 4. Cells that share pieces: a grammar, or a symbol table (FSST).
+//! 4. Cells that share pieces: a symbol table (FSST) or, once there has been enough text to learn
+//!    from, a grammar.
 //! 5. Otherwise plain.
 //!
-//! Does not: know cells that are NULL (see `nulls`), check UTF-8 (the Arrow array does when it is
-//! built).
+//! Does not: know cells that are NULL (see `nulls`), check UTF-8 (see `utf8`), but for a
+//! dictionary's entries: that is less work than to check all cells.
 
 mod cells;
 mod constant;
@@ -15,9 +16,11 @@ mod dictionary;
 mod ends;
 mod grammar;
 mod lengths;
+mod pieces;
 mod plain;
 mod prefixes;
 mod symbols;
+mod utf8;
 
 use std::ops::Range;
 
@@ -36,6 +39,7 @@ use lengths::Lengths;
 use plain::Plain;
 use prefixes::Prefixes;
 use symbols::Symbols;
+pub(crate) use utf8::string_array;
 
 /// The codecs of text. The numbers are on disk: never change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,11 +156,15 @@ impl TextEncoder {
             draft = Draft::Dictionary(dictionary);
         }
         // Decoding pieces takes longer, so they have to earn it.
-        let pieces_max = bytes_max * PIECES_PERCENT_MAX / 100;
-        if let Some(grammar) = self.grammar.draft(rows, lengths.sum, pieces_max) {
-            draft = Draft::Grammar(grammar);
-        } else if let Some(symbols) = self.symbols.draft(rows, lengths.sum, pieces_max) {
+        bytes_max = bytes_max * PIECES_PERCENT_MAX / 100;
+        if !self.grammar.paid()
+            && let Some(symbols) = self.symbols.draft(rows, lengths.sum, bytes_max)
+        {
+            bytes_max = symbols.bytes() * PIECES_PERCENT_MAX / 100;
             draft = Draft::Symbols(symbols);
+        }
+        if let Some(grammar) = self.grammar.draft(rows, lengths.sum, bytes_max) {
+            draft = Draft::Grammar(grammar);
         }
         draft.encode(rows, sink)
     }
@@ -229,8 +237,8 @@ trait TextDecoder<'a>: Sized {
     /// Parses and checks the segment of `rows` cells. `section` is the exception section.
     fn open(segment: Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError>;
 
-    /// All cells.
-    fn decode(&self) -> Result<TextCells, PageError>;
+    /// All cells, in memory that may be used.
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError>;
 
     /// The cells of `slots`, which ascend and are below the number of rows.
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError>;
@@ -300,9 +308,9 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// All cells.
-    pub(crate) fn decode(&self) -> Result<TextCells, PageError> {
-        each_codec!(self, codec => codec.decode())
+    /// All cells, in memory that may be used.
+    pub(crate) fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
+        each_codec!(self, codec => codec.decode(memory))
     }
 
     /// The cells of `slots`, which ascend and are below the number of rows.
@@ -340,7 +348,7 @@ impl<'a> Text<'a> {
             Self::Constant(constant) => Ok(constant.select(contains)),
             Self::Dictionary(dictionary) => dictionary.select(contains),
             _ => {
-                let TextCells { offsets, bytes } = self.decode()?;
+                let TextCells { offsets, bytes, .. } = self.decode(TextCells::default())?;
                 Ok(BooleanBuffer::collect_bool(rows, |row| {
                     contains(&bytes[offsets[row] as usize..offsets[row + 1] as usize])
                 }))

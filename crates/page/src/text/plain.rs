@@ -32,11 +32,11 @@ impl<'a> TextDecoder<'a> for Plain<'a> {
         })
     }
 
-    fn decode(&self) -> Result<TextCells, PageError> {
-        Ok(TextCells {
-            offsets: self.ends.offsets(self.bytes.len())?,
-            bytes: self.bytes.to_vec(),
-        })
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
+        let mut cells = memory.emptied(self.ends.count(), self.bytes.len());
+        self.ends.append_to(self.bytes.len(), &mut cells.offsets)?;
+        cells.bytes.copy_from_slice(self.bytes);
+        Ok(cells)
     }
 
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
@@ -45,7 +45,7 @@ impl<'a> TextDecoder<'a> for Plain<'a> {
             let slot = slot as usize;
             &self.bytes[offsets[slot] as usize..offsets[slot + 1] as usize]
         };
-        Ok(TextCells::collect(slots.iter().map(|&slot| cell(slot))))
+        Ok(TextCells::default().collect(slots.iter().map(|&slot| cell(slot))))
     }
 
     fn cell<'b>(&'b self, slot: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {

@@ -119,7 +119,7 @@ impl<'a> TextDecoder<'a> for Prefixes<'a> {
         })
     }
 
-    fn decode(&self) -> Result<TextCells, PageError> {
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
         let mut prefixes: Vec<u64> = Vec::with_capacity(self.rows);
         self.prefixes.decode(&mut prefixes)?;
         let ends = self.ends.offsets(self.suffixes.len())?;
@@ -128,37 +128,35 @@ impl<'a> TextDecoder<'a> for Prefixes<'a> {
             .fold(0, |sum: u64, &p| sum.saturating_add(p));
         let decoded_bytes = self.suffixes.len().saturating_add(shared as usize);
         check_decoded_bytes(decoded_bytes, self.segment_bytes, self.rows)?;
-        let mut offsets = Vec::with_capacity(self.rows + 1);
-        let mut bytes = vec![0; decoded_bytes + PIECE_BYTES];
-        offsets.push(0);
+        let mut cells = memory.emptied(self.rows, decoded_bytes + PIECE_BYTES);
+        let bytes = cells.bytes.as_mut_slice();
         let (mut before, mut end) = (0, 0);
         for (row, &prefix) in prefixes.iter().enumerate() {
             let begin = end;
             let prefix = checked_prefix(prefix, row, begin - before)?;
-            copy_prefix(&mut bytes, before, begin, prefix);
+            copy_prefix(bytes, before, begin, prefix);
             let suffix = ends[row] as usize..ends[row + 1] as usize;
             end = begin + prefix + suffix.len();
             copy_suffix(self.suffixes, suffix, &mut bytes[begin + prefix..]);
-            offsets.push(end as i32);
+            cells.offsets.push(end as i32);
             before = begin;
         }
-        bytes.truncate(end);
-        Ok(TextCells { offsets, bytes })
+        cells.bytes.truncate(end);
+        Ok(cells)
     }
 
     fn gather(&self, slots: &[u32]) -> Result<TextCells, PageError> {
-        let (mut offsets, mut bytes) = (Vec::with_capacity(slots.len() + 1), Vec::new());
-        offsets.push(0);
+        let mut cells = TextCells::default().emptied(slots.len(), 0);
         let (mut cell, mut next) = (Vec::new(), 0);
         for &slot in slots {
             let slot = slot as usize;
             self.walk(next.max(restart(slot)), slot, &mut cell)?;
             next = slot + 1;
-            bytes.extend_from_slice(&cell);
-            check_decoded_bytes(bytes.len(), self.segment_bytes, self.rows)?;
-            offsets.push(bytes.len() as i32);
+            cells.bytes.extend_from_slice(&cell);
+            check_decoded_bytes(cells.bytes.len(), self.segment_bytes, self.rows)?;
+            cells.offsets.push(cells.bytes.len() as i32);
         }
-        Ok(TextCells { offsets, bytes })
+        Ok(cells)
     }
 
     fn cell<'b>(&'b self, slot: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {

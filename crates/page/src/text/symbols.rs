@@ -268,8 +268,13 @@ impl SymbolTable {
 
     /// Decodes all cells' codes in one go, which spares the processor a guess at the end of each
     /// cell. Leaves where the text of each code ends.
-    fn expand_all(&self, codes: &[u8], decoded_bytes: usize) -> Result<Expanded, PageError> {
-        let mut bytes = vec![0; decoded_bytes + STRIDE_BYTES_MAX];
+    fn expand_all(
+        &self,
+        codes: &[u8],
+        bytes: &mut Vec<u8>,
+        decoded_bytes: usize,
+    ) -> Result<Vec<u32>, PageError> {
+        bytes.resize(decoded_bytes + STRIDE_BYTES_MAX, 0);
         let mut ends = vec![0; codes.len()];
         let (mut at, mut end) = (0, 0);
         while at < codes.len() {
@@ -303,7 +308,7 @@ impl SymbolTable {
             ));
         }
         bytes.truncate(end);
-        Ok(Expanded { bytes, ends })
+        Ok(ends)
     }
 
     #[inline]
@@ -362,12 +367,6 @@ impl SymbolTable {
     }
 }
 
-/// All cells' text, and where the text of each code ends in it.
-struct Expanded {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-}
-
 /// Whether one of the codes is 255: only then adding one to its complement's lower bits carries.
 #[inline]
 fn has_escape(codes: [u8; STRIDE]) -> bool {
@@ -398,11 +397,13 @@ impl<'a> TextDecoder<'a> for Symbols<'a> {
         })
     }
 
-    fn decode(&self) -> Result<TextCells, PageError> {
-        let mut offsets = self.ends.offsets(self.codes.len())?;
-        let Expanded { bytes, ends } = self.table.expand_all(self.codes, self.decoded_bytes)?;
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
+        let bytes = memory.bytes.len();
+        let mut cells = memory.emptied(self.ends.count(), bytes);
+        self.ends.append_to(self.codes.len(), &mut cells.offsets)?;
+        let ends = (self.table).expand_all(self.codes, &mut cells.bytes, self.decoded_bytes)?;
         let mut splits = false;
-        for offset in &mut offsets[1..] {
+        for offset in &mut cells.offsets[1..] {
             let end = match *offset {
                 0 => 0,
                 codes => ends[codes as usize - 1],
@@ -412,7 +413,7 @@ impl<'a> TextDecoder<'a> for Symbols<'a> {
         }
         match splits {
             true => Err(NO_BYTE),
-            false => Ok(TextCells { offsets, bytes }),
+            false => Ok(cells),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::bit_packing::Block;
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
-use crate::value::WordRange;
+use crate::value::{Sought, WordRange};
 
 use super::{Sink, WordDecoder, all_or_none};
 
@@ -61,8 +61,8 @@ impl<'a> WordDecoder<'a> for Constant {
         words.fill(self.word);
     }
 
-    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
-        match compare(self.word) {
+    fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        match sought.compare(self.word) {
             Ordering::Less => slots.end..slots.end,
             Ordering::Equal => slots,
             Ordering::Greater => slots.start..slots.start,

@@ -18,21 +18,22 @@
 //! their width, and differences below the step, are exceptions. `first` is the first word or,
 //! where words fall below the even steps, so much less that no start is negative.
 
-use std::cmp::Ordering;
+use std::array::from_fn;
 use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 
-use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
-use crate::cell::Cell;
+use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, Block, GROUP, Packed, bits, pack};
+use crate::cell::{Cell, Lane};
 use crate::cursor::{Cursor, put_signed};
 use crate::equal_range::equal_range;
 use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
-use crate::value::WordRange;
+use crate::value::{Sought, WordRange};
 
-use super::pfor::find_exceptions;
+use super::group::{add_up, widen};
+use super::pfor::{above, find_exceptions};
 use super::{Profile, Sink, WordDecoder, block_bits, buffer_of};
 
 /// What the first word of each block is above even steps from the first of all.
@@ -78,7 +79,7 @@ pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     sink.segment.push(width as u8);
     let climbs: Vec<u64> = climbs(words, profile.step).collect();
     let exceptions = find_exceptions(climbs.iter().copied(), width);
-    exceptions::write(&exceptions, sink.segment, sink.section);
+    exceptions::write(&exceptions, words.len(), sink.segment, sink.section);
     let starts: Vec<u64> = rises(words, profile.step)
         .map(|rise| rise.wrapping_sub(low) as u64)
         .collect();
@@ -102,7 +103,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         let step = cursor.signed()? as u64;
         let start_width = cursor.bit_width()?;
         let climb_width = cursor.bit_width()?;
-        let exceptions = Exceptions::open(cursor, section)?;
+        let exceptions = Exceptions::open(cursor, rows, section)?;
         let starts = Packed::take(cursor, start_width, rows.div_ceil(BLOCK))?;
         let climbs = Packed::take(cursor, climb_width, rows)?;
         Ok(Self {
@@ -115,19 +116,25 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
-        self.exceptions.check(self.climbs.count())?;
+        self.for_each(self.climbs.count(), |group| {
+            cells.extend_from_slice(group);
+            Ok(())
+        })
+    }
+
+    fn for_each<T: Cell>(
+        &self,
+        rows: usize,
+        mut each: impl FnMut(&[T]) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        self.exceptions.check(rows)?;
+        if self.climbs.is_narrow() {
+            return self.for_each_group(rows, each);
+        }
         let mut block = [0; BLOCK];
-        let mut starts = [0; BLOCK];
-        let mut exception = 0;
         for index in 0..self.climbs.blocks() {
-            if index.is_multiple_of(BLOCK) {
-                self.starts.unpack(index / BLOCK, &mut starts);
-            }
-            self.climbs.unpack(index, &mut block);
-            exception = self.patch(index, exception, &mut block);
-            self.sum(index, starts[index % BLOCK], &mut block);
-            let words = &block[..self.climbs.block_len(index)];
-            cells.extend(words.iter().map(|&word| T::from_word(word)));
+            self.unpack(index, &mut block);
+            each(&block.map(T::from_word)[..self.climbs.block_len(index)])?;
         }
         Ok(())
     }
@@ -163,33 +170,47 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         self.unpack(index, words);
     }
 
-    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
-        if slots.is_empty() || self.is_even() {
-            return self.equal_by_slot(slots, compare);
+    /// Guesses the block, then adds up its climbs until the word is reached: neither takes the
+    /// processor by surprise, as halving does.
+    fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        if slots.is_empty() {
+            return slots;
         }
-        // The first equal word is in front of the first block that starts with one that is not
-        // less, or is that start.
-        let mut blocks = slots.start / BLOCK..(slots.end - 1) / BLOCK;
-        while !blocks.is_empty() {
-            let middle = blocks.start + blocks.len() / 2;
-            match compare(self.start(middle + 1)) {
-                Ordering::Less => blocks.start = middle + 1,
-                _ => blocks.end = middle,
-            }
-        }
-        let (begin, mut block) = (blocks.start * BLOCK, [0; BLOCK]);
-        self.unpack(blocks.start, &mut block);
+        let index = self.last_less(slots.start / BLOCK..slots.end.div_ceil(BLOCK), sought);
+        let begin = index * BLOCK;
         let inside = slots.start.max(begin) - begin..slots.end.min(begin + BLOCK) - begin;
-        let Ok(found) = equal_range(inside.clone(), |row| {
-            Ok::<_, Infallible>(compare(block[row]))
+        let mut climbs = [0; BLOCK];
+        self.climbs_of(index, &mut climbs);
+        let in_front = climbs[..inside.start].iter();
+        let mut word = in_front.fold(self.before(index, self.starts.get(index)), |word, climb| {
+            word.wrapping_add(climb.wrapping_add(self.step))
         });
-        let first = begin + found.start;
-        let end = begin + found.end;
-        let may_go_on = found.end == inside.end && end < slots.end;
-        if may_go_on && compare(self.get(end)).is_eq() {
-            return first..self.equal_by_slot(end..slots.end, compare).end;
+        let mut words = climbs[inside].iter().map(|climb| {
+            word = word.wrapping_add(climb.wrapping_add(self.step));
+            word
+        });
+        let inside = slots.start.max(begin)..slots.end.min(begin + BLOCK);
+        let mut reached = None;
+        let less = words.position(|word| {
+            reached = Some(word);
+            sought.is_reached(word)
+        });
+        let Some(less) = less else {
+            // Perhaps the next block begins with it.
+            let next = inside.end..slots.end;
+            return match !next.is_empty() && sought.compare(self.get(next.start)).is_eq() {
+                true => self.equal_by_slot(next, sought),
+                false => inside.end..inside.end,
+            };
+        };
+        let first = inside.start + less;
+        if reached.is_some_and(|word| sought.compare(word).is_ne()) {
+            return first..first;
         }
-        first..end
+        match words.position(|word| sought.compare(word).is_ne()) {
+            Some(more) => first..first + 1 + more,
+            None => first..self.equal_by_slot(inside.end..slots.end, sought).end,
+        }
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
@@ -206,7 +227,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
 impl Delta<'_> {
     /// Whether there are no climbs.
     fn is_even(&self) -> bool {
-        self.climbs.width() == 0 && self.exceptions.len() == 0
+        self.climbs.width() == 0 && self.exceptions.is_empty()
     }
 
     /// The words of two slots next to each other in a block, the second one being `slot`.
@@ -215,79 +236,129 @@ impl Delta<'_> {
         if self.is_even() {
             return (word.wrapping_sub(self.step), word);
         }
+        let climb = self.climbs.get(slot);
         let climb = match self.exceptions.find(slot) {
-            Some(climb) => climb,
-            None => self.climbs.get(slot),
+            Some(value) => climb.wrapping_add(self.above(value)),
+            None => climb,
         };
         (word.wrapping_sub(self.step).wrapping_sub(climb), word)
     }
 
-    /// The first word of a block.
-    #[inline]
-    fn start(&self, index: usize) -> u64 {
-        self.first
-            .wrapping_add(self.step.wrapping_mul((index * BLOCK) as u64))
-            .wrapping_add(self.starts.get(index))
+    /// The last of the blocks that begins with a word that is less, or the first of them. The
+    /// way from the first block's start to the last one's is taken to be even, which is right or
+    /// nearly so for most keys; from there on steps double, and at last it halves.
+    fn last_less(&self, blocks: Range<usize>, sought: Sought) -> usize {
+        let (mut low, mut high) = (blocks.start, blocks.end - 1);
+        let start = |block| {
+            self.before(block, self.starts.get(block))
+                .wrapping_add(self.step)
+        };
+        // The first block may begin in front of the slots, with anything.
+        if low == high {
+            return low;
+        }
+        let second = start(low + 1);
+        if sought.is_reached(second) {
+            return low;
+        }
+        let last = start(high);
+        if !sought.is_reached(last) {
+            return high;
+        }
+        low += 1;
+        let share = sought.share(second, last);
+        let (mut guess, mut step) = (low + (share * (high - low) as f64) as usize, 1);
+        // The start of `low` is less, that of `high` is not.
+        while high - low > 1 {
+            let block = match step < high - low {
+                true => guess.clamp(low + 1, high - 1),
+                false => low + (high - low) / 2,
+            };
+            match sought.is_reached(start(block)) {
+                false => (low, guess) = (block, block + step),
+                true => (high, guess) = (block, block.saturating_sub(step)),
+            }
+            step *= 2;
+        }
+        low
     }
 
     /// As [`WordDecoder::equal`], on words one by one.
-    fn equal_by_slot(
-        &self,
-        slots: Range<usize>,
-        compare: impl Fn(u64) -> Ordering,
-    ) -> Range<usize> {
-        let Ok(equal) = equal_range(slots, |slot| Ok::<_, Infallible>(compare(self.get(slot))));
+    fn equal_by_slot(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        let Ok(equal) = equal_range(slots, |slot| {
+            Ok::<_, Infallible>(sought.compare(self.get(slot)))
+        });
         equal
     }
 
     /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.
+    #[inline]
     fn climb(&self, begin: usize, slot: usize) -> u64 {
         let sum = self.climbs.sum(begin / BLOCK, slot - begin + 1);
-        let exceptions = self.exceptions.seek(begin)..self.exceptions.seek(slot + 1);
+        let exceptions = self.exceptions.between(begin, slot + 1);
         exceptions.fold(sum, |sum, exception| {
-            let at = self.exceptions.slot(exception);
-            if !(begin..=slot).contains(&at) {
-                return sum; // Slots do not ascend: the page is not a writer's.
-            }
-            sum.wrapping_sub(self.climbs.get(at))
-                .wrapping_add(self.exceptions.distance(exception))
+            sum.wrapping_add(self.above(self.exceptions.value(exception)))
         })
+    }
+
+    /// Hands out the words of narrow climbs.
+    fn for_each_group<T: Cell>(
+        &self,
+        rows: usize,
+        mut each: impl FnMut(&[T]) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        let (mut narrow, mut group) = ([0; GROUP], [T::default(); GROUP]);
+        let (mut climbs, mut starts) = ([T::Lane::default(); GROUP], [0; BLOCK]);
+        let (mut exceptions, width) = (self.exceptions.grouped(), self.climbs.width());
+        for index in 0..rows.div_ceil(GROUP) {
+            self.climbs.unpack_group(index, &mut narrow);
+            widen(&narrow, &mut climbs);
+            exceptions.for_each(index, |slot, value| {
+                let climb = &mut climbs[usize::from(slot)];
+                *climb = climb.plus(T::Lane::cut(above(value, width)));
+            });
+            let block = index * BLOCKS_A_GROUP;
+            if block.is_multiple_of(BLOCK) {
+                self.starts.unpack(block / BLOCK, &mut starts);
+            }
+            let starts = from_fn(|i| self.before(block + i, starts[block % BLOCK + i]));
+            add_up(&climbs, &starts, self.step, &mut group);
+            each(&group[..GROUP.min(rows - index * GROUP)])?;
+        }
+        Ok(())
     }
 
     /// The words of a block.
     fn unpack(&self, index: usize, block: &mut Block) {
-        self.climbs.unpack(index, block);
-        self.patch(index, self.exceptions.seek(index * BLOCK), block);
-        self.sum(index, self.starts.get(index), block);
-    }
-
-    /// Puts the block's exceptions, which begin with number `exception`, over the packed
-    /// climbs. Returns the number of the next block's first exception.
-    fn patch(&self, index: usize, mut exception: usize, block: &mut Block) -> usize {
-        while exception < self.exceptions.len() {
-            let slot = self.exceptions.slot(exception);
-            if slot >= (index + 1) * BLOCK {
-                break;
-            }
-            block[slot % BLOCK] = self.exceptions.distance(exception);
-            exception += 1;
-        }
-        exception
-    }
-
-    /// Turns climbs into words.
-    #[inline]
-    fn sum(&self, index: usize, start: u64, block: &mut Block) {
-        let even = self.step.wrapping_mul((index * BLOCK) as u64);
-        let mut word = self
-            .first
-            .wrapping_add(even)
-            .wrapping_add(start)
-            .wrapping_sub(self.step);
+        self.climbs_of(index, block);
+        let mut word = self.before(index, self.starts.get(index));
         for climb in block.iter_mut() {
             // In this order only one addition waits for the word before.
             word = word.wrapping_add(climb.wrapping_add(self.step));
             *climb = word;
         }
+    }
+
+    /// The climbs of a block.
+    #[inline]
+    fn climbs_of(&self, index: usize, block: &mut Block) {
+        self.climbs.unpack(index, block);
+        for (slot, value) in self.exceptions.in_block(index) {
+            block[slot] = block[slot].wrapping_add(self.above(value));
+        }
+    }
+
+    /// What the first climb and step of a block are added to.
+    #[inline]
+    fn before(&self, block: usize, start: u64) -> u64 {
+        self.first
+            .wrapping_add(self.step.wrapping_mul((block * BLOCK) as u64))
+            .wrapping_add(start)
+            .wrapping_sub(self.step)
+    }
+
+    #[inline]
+    fn above(&self, value: u64) -> u64 {
+        above(value, self.climbs.width())
     }
 }

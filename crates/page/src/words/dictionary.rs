@@ -5,15 +5,19 @@
 //! entries (LEB128) · stream of entries words · stream of rows codes
 //! ```
 //!
-//! Streams never use this codec themselves, so nothing nests deeper than this.
+//! Entries are a frame without exceptions, so that looking up one of them is a single step.
+
+use std::array::from_fn;
 
 use arrow_buffer::BooleanBuffer;
-use hashbrown::HashMap;
 
+use crate::bit_packing::{bits, packed_bytes};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
+use crate::limits::ROWS_MAX;
 
+use super::group::largest;
 use super::{Profile, Sink, Stream, all_or_none, encode_stream_as};
 
 /// Distinct words that are fine whatever the number of rows.
@@ -23,6 +27,12 @@ const ENTRIES_MIN: usize = 64;
 /// it saves is a part of a word for each row.
 const ROWS_PER_ENTRY: usize = 4;
 
+/// Words that are looked at before all are.
+const SAMPLE: usize = 64;
+
+/// Rows of which all words take as long to look up as a byte counts.
+const ROWS_PER_BYTE: usize = 8;
+
 /// The dictionary of a column's words.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -31,22 +41,32 @@ pub(super) struct Draft {
     entry_profile: Profile,
     codes: Vec<u64>,
     code_profile: Profile,
+    cost: usize,
 }
 
 impl Draft {
-    /// The dictionary, if it takes fewer than `bytes_max` bytes.
-    pub(super) fn of(words: &[u64], bytes_max: usize) -> Option<Self> {
+    /// The dictionary, if it costs less than `cost_max`.
+    pub(super) fn of(words: &[u64], cost_max: usize) -> Option<Self> {
+        if cost_max <= cost_min(words) {
+            return None;
+        }
         let (mut entries, mut codes) = number(words)?;
         sort(&mut entries, &mut codes);
-        let entry_profile = Profile::of(&entries);
         let code_profile = Profile::of(&codes);
-        let bytes = |profile: &Profile| profile.cheapest(size_of::<u64>()).bytes;
-        (bytes(&entry_profile) + bytes(&code_profile) < bytes_max).then_some(Self {
+        let entry_profile = Profile::flat(&entries);
+        let cost = |profile: &Profile| profile.cheapest(size_of::<u64>()).cost;
+        let cost = cost(&entry_profile) + cost(&code_profile) + words.len() / ROWS_PER_BYTE;
+        (cost < cost_max).then_some(Self {
             entries,
             entry_profile,
             codes,
             code_profile,
+            cost,
         })
+    }
+
+    pub(super) fn cost(&self) -> usize {
+        self.cost
     }
 
     pub(super) fn encode(&self, sink: &mut Sink<'_>) {
@@ -56,24 +76,105 @@ impl Draft {
     }
 }
 
+/// What a dictionary costs at least, as far as a sample tells: as much as can be where hardly a
+/// word repeats. (Codes that come in runs may cost less; then words do, and cost little anyway.)
+fn cost_min(words: &[u64]) -> usize {
+    let mut sample: [u64; SAMPLE] = from_fn(|index| words[index * words.len() / SAMPLE]);
+    sample.sort_unstable();
+    let distinct = 1 + sample.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    if words.len() > 2 * SAMPLE && distinct * 8 > SAMPLE * 7 {
+        return usize::MAX;
+    }
+    words.len() / ROWS_PER_BYTE + packed_bytes(words.len(), bits(distinct as u64 - 1))
+}
+
 /// Distinct words in the order of first appearance, and the code of each word; `None` as soon
 /// as there are too many to be worth it.
 fn number(words: &[u64]) -> Option<(Vec<u64>, Vec<u64>)> {
-    let mut numbers: HashMap<u64, u64> = HashMap::with_capacity(ENTRIES_MIN);
-    let (mut entries, mut codes) = (Vec::new(), Vec::with_capacity(words.len()));
+    let mut numbers = Numbers::default();
+    let mut codes = Vec::with_capacity(words.len());
     for (row, &word) in words.iter().enumerate() {
-        let next = entries.len() as u64;
-        let code = *numbers.entry(word).or_insert(next);
-        if code == next {
-            entries.push(word);
-            if entries.len() > ENTRIES_MIN + row / ROWS_PER_ENTRY {
-                return None;
-            }
+        let known = numbers.entries.len();
+        codes.push(numbers.number(word));
+        if numbers.entries.len() > known && known >= ENTRIES_MIN + row / ROWS_PER_ENTRY {
+            return None;
         }
-        codes.push(code);
     }
-    Some((entries, codes))
+    Some((numbers.entries, codes))
 }
+
+/// Numbers words in the order of first appearance: a hash table with its keys in a list beside it,
+/// small enough for the nearest cache. That takes a third of the time of a general one, and
+/// numbering is most of what it takes to encode a dictionary.
+struct Numbers {
+    entries: Vec<u64>,
+    /// At the place of a word or behind it: its number and one more; 0 where there is none.
+    places: Vec<u16>,
+    /// From a hash to a place.
+    shift: u32,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self {
+            entries: Vec::with_capacity(Self::PLACES_MIN / 2),
+            places: vec![0; Self::PLACES_MIN],
+            shift: u64::BITS - Self::PLACES_MIN.trailing_zeros(),
+        }
+    }
+}
+
+impl Numbers {
+    const PLACES_MIN: usize = 1024;
+
+    #[inline]
+    fn number(&mut self, word: u64) -> u64 {
+        let mut place = self.place(word);
+        loop {
+            let number = self.places[place];
+            if number == 0 {
+                return self.add(word, place);
+            }
+            if self.entries[usize::from(number) - 1] == word {
+                return u64::from(number) - 1;
+            }
+            place = (place + 1) % self.places.len();
+        }
+    }
+
+    /// The first place for a word: the high bits of a product with an odd number without pattern
+    /// (2^64 over the golden ratio; Knuth, The Art of Computer Programming, 6.4).
+    #[inline]
+    fn place(&self, word: u64) -> usize {
+        (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    #[cold]
+    fn add(&mut self, word: u64, place: usize) -> u64 {
+        self.entries.push(word);
+        self.places[place] = self.entries.len() as u16;
+        if self.entries.len() * 2 > self.places.len() {
+            self.grow();
+        }
+        self.entries.len() as u64 - 1
+    }
+
+    fn grow(&mut self) {
+        let places = self.places.len() * 2;
+        self.shift -= 1;
+        self.places.clear();
+        self.places.resize(places, 0);
+        for (number, &word) in (1..).zip(&self.entries) {
+            let mut place = self.place(word);
+            while self.places[place] != 0 {
+                place = (place + 1) % places;
+            }
+            self.places[place] = number;
+        }
+    }
+}
+
+const _: () = assert!(ROWS_MAX < u16::MAX as usize); // Numbers fit a place.
 
 fn sort(entries: &mut [u64], codes: &mut [u64]) {
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -82,9 +183,9 @@ fn sort(entries: &mut [u64], codes: &mut [u64]) {
     for (rank, &number) in order.iter().enumerate() {
         ranks[number] = rank as u64;
     }
-    codes
-        .iter_mut()
-        .for_each(|code| *code = ranks[*code as usize]);
+    for code in codes {
+        *code = ranks[*code as usize];
+    }
     entries.sort_unstable_by_key(|&word| word as i64);
 }
 
@@ -122,9 +223,8 @@ impl<'a> Dictionary<'a> {
 
     /// Appends all cells.
     pub(super) fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
-        let mut codes: Vec<Code> = Vec::with_capacity(self.rows);
-        self.codes.decode(&mut codes)?;
-        self.look_up(&codes, cells)
+        let table = Table::of(&self.entries, self.entry_count)?;
+        (self.codes).for_each(self.rows, |codes| table.look_up(codes, cells))
     }
 
     /// Appends the cells of `slots`.
@@ -135,16 +235,14 @@ impl<'a> Dictionary<'a> {
     ) -> Result<(), PageError> {
         let mut codes: Vec<Code> = Vec::with_capacity(slots.len());
         self.codes.gather(slots, &mut codes)?;
-        self.look_up(&codes, cells)
+        Table::of(&self.entries, self.entry_count)?.look_up(&codes, cells)
     }
 
-    /// The word of a slot.
-    pub(super) fn get(&self, slot: usize) -> Result<u64, PageError> {
-        let code = self.codes.get(slot) as Code;
-        if usize::from(code) >= self.entry_count {
-            return Err(NO_SUCH_CODE);
-        }
-        Ok(self.entries.get(usize::from(code)))
+    /// The word of a slot; `None` if its code has none.
+    #[inline]
+    pub(super) fn get(&self, slot: usize) -> Option<u64> {
+        let code = usize::from(self.codes.get(slot) as Code);
+        (code < self.entry_count).then(|| self.entries.get(code))
     }
 
     /// Which words `contains` holds for: asked once an entry.
@@ -157,39 +255,52 @@ impl<'a> Dictionary<'a> {
         let contained: Vec<bool> = entries.into_iter().map(contains).collect();
         select_codes(&self.codes, self.rows, &contained)
     }
+}
 
-    fn look_up<T: Cell>(&self, codes: &[Code], cells: &mut Vec<T>) -> Result<(), PageError> {
-        let mut entries: Vec<T> = Vec::with_capacity(self.entry_count);
-        self.entries.decode(&mut entries)?;
-        let largest = codes.iter().copied().max().unwrap_or(0);
-        if usize::from(largest) >= entries.len() {
-            return Err(NO_SUCH_CODE);
-        }
-        match SmallTable::of(&entries) {
-            Some(table) => cells.extend(codes.iter().map(|&code| table.at(code))),
-            None => cells.extend(codes.iter().map(|&code| entries[usize::from(code)])),
+/// Decoded entries.
+enum Table<T> {
+    /// Of which one byte numbers all: then no access needs to be checked.
+    Small {
+        entries: [T; 256],
+        count: usize,
+    },
+    Large(Vec<T>),
+}
+
+impl<T: Cell> Table<T> {
+    fn of(entries: &Stream<'_>, count: usize) -> Result<Self, PageError> {
+        let mut decoded: Vec<T> = Vec::with_capacity(count);
+        entries.decode(&mut decoded)?;
+        let mut entries = [T::default(); 256];
+        Ok(match entries.get_mut(..count) {
+            None => Self::Large(decoded),
+            Some(small) => {
+                small.copy_from_slice(&decoded);
+                Self::Small { entries, count }
+            }
+        })
+    }
+
+    fn look_up(&self, codes: &[Code], cells: &mut Vec<T>) -> Result<(), PageError> {
+        match self {
+            Self::Small { entries, count } => {
+                if usize::from(largest(codes)) >= *count {
+                    return Err(NO_SUCH_CODE);
+                }
+                // One by one: gathering takes the processor longer.
+                cells.extend(codes.iter().map(|&code| entries[usize::from(code as u8)]));
+            }
+            Self::Large(entries) => {
+                for &code in codes {
+                    cells.push(*entries.get(usize::from(code)).ok_or(NO_SUCH_CODE)?);
+                }
+            }
         }
         Ok(())
     }
 }
 
-/// Entries, if one byte numbers them all: then no access needs to be checked.
-struct SmallTable<T>([T; 256]);
-
-impl<T: Cell> SmallTable<T> {
-    fn of(entries: &[T]) -> Option<Self> {
-        let mut table = [T::default(); 256];
-        table.get_mut(..entries.len())?.copy_from_slice(entries);
-        Some(Self(table))
-    }
-
-    #[inline]
-    fn at(&self, code: Code) -> T {
-        self.0[usize::from(code as u8)]
-    }
-}
-
-const NO_SUCH_CODE: PageError = PageError::Malformed("a code is not in the dictionary");
+pub(crate) const NO_SUCH_CODE: PageError = PageError::Malformed("a code is not in the dictionary");
 
 /// Which rows have a code that is contained. Codes are not decoded where no entry is.
 pub(crate) fn select_codes(
@@ -209,4 +320,33 @@ pub(crate) fn select_codes(
     Ok(BooleanBuffer::collect_bool(rows, |row| {
         contained[usize::from(decoded[row])]
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_numbered_as_they_appear() {
+        let word = |row: u64| (row * row % 700).wrapping_mul(0x0123_4567_89AB_CDEF);
+        let words: Vec<u64> = (0..16_000).map(word).collect();
+        let (entries, codes) = number(&words).expect("few enough are distinct");
+        assert!(
+            codes
+                .iter()
+                .map(|&code| entries[code as usize])
+                .eq(words.iter().copied())
+        );
+        let first = |code: u64| codes.iter().position(|&other| other == code);
+        assert!((0..entries.len() as u64).map(first).is_sorted());
+        let distinct: std::collections::BTreeSet<u64> = words.into_iter().collect();
+        assert_eq!(entries.len(), distinct.len());
+    }
+
+    #[test]
+    fn too_many_are_given_up() {
+        let words: Vec<u64> = (0..1000).collect();
+        assert!(number(&words).is_none());
+        assert!(number(&words[..ENTRIES_MIN]).is_some());
+    }
 }

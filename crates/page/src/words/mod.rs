@@ -1,40 +1,46 @@
 //! Codecs for words: the cells of fixed-width columns, and the codes and ends of text columns.
 //!
 //! A column's words are profiled once, every codec says from the profile what it would take,
-//! and the cheapest one encodes. Where even that one takes clearly more than a byte a row, a
-//! dictionary is tried too. A *stream* is words inside another codec's segment; it begins with the number
-//! of its codec, and is never a dictionary.
+//! and the cheapest one encodes. Cheap means few bytes and little time to decode. Where words
+//! may have a common divisor, or a sample repeats itself, quotients and a dictionary compete too:
+//! they are codecs over other words. A *stream* is words inside another codec's segment; it
+//! begins with the number of its codec, and nothing nests deeper.
 //!
 //! Does not: know cells that are NULL (see `nulls`) or wider than a word (see `wide`).
 
 mod constant;
 mod delta;
 mod dictionary;
+mod group;
+mod multiples;
 mod pfor;
 mod plain;
 mod profile;
 mod run_length;
 mod sample;
 
-use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-use crate::bit_packing::Block;
+use crate::bit_packing::{Block, GROUP};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::equal_range::equal_range;
 use crate::error::PageError;
-use crate::value::WordRange;
+use crate::value::{Sought, WordRange};
 
 use constant::Constant;
 use delta::Delta;
 use dictionary::Dictionary;
+pub(crate) use dictionary::NO_SUCH_CODE;
 pub(crate) use dictionary::select_codes;
+pub(crate) use group::largest;
+use multiples::Multiples;
 use pfor::Pfor;
 use plain::Plain;
+use profile::Choice;
 pub(crate) use profile::Profile;
 use run_length::RunLength;
 
@@ -46,6 +52,17 @@ trait WordDecoder<'a>: Sized {
     /// Appends all cells.
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError>;
 
+    /// Hands out all cells, some at a time.
+    fn for_each<T: Cell>(
+        &self,
+        rows: usize,
+        each: impl FnMut(&[T]) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        let mut cells = Vec::with_capacity(rows);
+        self.decode(&mut cells)?;
+        cells.chunks(GROUP).try_for_each(each)
+    }
+
     /// Appends the cells of `slots`, which ascend and are below the number of rows.
     fn gather<T: Cell>(&self, slots: &[u32], cells: &mut Vec<T>) -> Result<(), PageError>;
 
@@ -55,10 +72,12 @@ trait WordDecoder<'a>: Sized {
     /// The words of a block of slots. What lies behind the last word is anything.
     fn block(&self, index: usize, words: &mut Block);
 
-    /// The slots whose word `compare` finds equal, where those that are less come first and
+    /// The slots whose word is the one that is sought, where those that are less come first and
     /// those that are greater last; where it would be, if there is none.
-    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
-        let Ok(equal) = equal_range(slots, |slot| Ok::<_, Infallible>(compare(self.get(slot))));
+    fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        let Ok(equal) = equal_range(slots, |slot| {
+            Ok::<_, Infallible>(sought.compare(self.get(slot)))
+        });
         equal
     }
 
@@ -100,9 +119,15 @@ pub(crate) enum WordCodec {
     Pfor = 4,
     Delta = 5,
     Dictionary = 6,
+    Multiples = 7,
 }
 
 impl WordCodec {
+    /// Whether it is one of those that streams have.
+    fn is_stream(self) -> bool {
+        !matches!(self, Self::Dictionary | Self::Multiples)
+    }
+
     pub(crate) fn from_u8(number: u8) -> Option<Self> {
         [
             Self::Constant,
@@ -111,6 +136,7 @@ impl WordCodec {
             Self::Pfor,
             Self::Delta,
             Self::Dictionary,
+            Self::Multiples,
         ]
         .into_iter()
         .find(|&codec| codec as u8 == number)
@@ -126,33 +152,110 @@ pub(crate) struct Sink<'a> {
     pub(crate) section: &'a mut Vec<u8>,
 }
 
-/// A dictionary is taken if it needs no more than so many percent of the next best codec's
-/// bytes: looking words up takes longer.
-const DICTIONARY_PERCENT_MAX: usize = 90;
-
-/// Encodes the words with the cheapest codec and returns it. `plain_bytes` is the width of a
-/// cell in plain form.
-pub(crate) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> WordCodec {
-    let profile = Profile::of(words);
-    let choice = profile.cheapest(plain_bytes);
-    if let Some(dictionary) = encode_dictionary(words, choice.bytes, sink) {
-        return dictionary;
-    }
-    encode_as(choice.codec, words, &profile, plain_bytes, sink);
-    choice.codec
+/// What a column remembers of its last page: pages of a column are mostly alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Memory {
+    last: Option<Last>,
+    /// Pages since all codecs competed.
+    pages: u32,
 }
 
-/// Encodes the words with a dictionary if that is worth it against `bytes`, what the next best
-/// codec takes.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    codec: WordCodec,
+    cost: usize,
+    rows: usize,
+}
+
+/// Pages for which the last choice holds before all codecs compete again.
+const PAGES_ALIKE: u32 = 15;
+
+impl Memory {
+    /// What so many rows cost at most as long as the last choice is as good as it was: an eighth
+    /// more than they did then.
+    fn cost_max(&self, last: Last, rows: usize) -> usize {
+        last.cost * rows / last.rows * 9 / 8
+    }
+
+    /// The last choice, unless it is time to look at all codecs.
+    fn last(&mut self) -> Option<Last> {
+        self.pages += 1;
+        self.last.filter(|_| self.pages <= PAGES_ALIKE)
+    }
+
+    fn remember(&mut self, codec: WordCodec, cost: usize, rows: usize, competed: bool) {
+        self.last = Some(Last { codec, cost, rows });
+        if competed {
+            self.pages = 0;
+        }
+    }
+}
+
+/// Encodes the words with the codec that costs least and returns it. `plain_bytes` is the width
+/// of a cell in plain form. As long as a page is like the one before, the others are not tried.
+pub(crate) fn encode(
+    words: &[u64],
+    plain_bytes: usize,
+    memory: &mut Memory,
+    sink: &mut Sink<'_>,
+) -> WordCodec {
+    let (rows, last) = (words.len(), memory.last());
+    let is_constant = words.iter().all(|&word| word == words[0]);
+    if let Some(last) = last.filter(|last| last.codec == WordCodec::Dictionary && !is_constant)
+        && let Some(dictionary) = dictionary::Draft::of(words, memory.cost_max(last, rows))
+    {
+        dictionary.encode(sink);
+        memory.remember(WordCodec::Dictionary, dictionary.cost(), rows, false);
+        return WordCodec::Dictionary;
+    }
+    if let Some(last) = last.filter(|last| last.codec.is_stream()) {
+        let profile = Profile::like(words, last.codec);
+        let choice = profile.cheapest(plain_bytes);
+        if choice.codec == last.codec && choice.cost <= memory.cost_max(last, rows) {
+            encode_as(choice.codec, words, &profile, plain_bytes, sink);
+            memory.remember(choice.codec, choice.cost, rows, false);
+            return choice.codec;
+        }
+    }
+    let profile = Profile::of(words);
+    let choice = profile.cheapest(plain_bytes);
+    let (codec, cost) = encode_cheapest(words, &profile, choice, plain_bytes, sink);
+    memory.remember(codec, cost, rows, true);
+    codec
+}
+
+/// Has all codecs compete. Returns the one that encoded, and what it costs.
+fn encode_cheapest(
+    words: &[u64],
+    profile: &Profile,
+    choice: Choice,
+    plain_bytes: usize,
+    sink: &mut Sink<'_>,
+) -> (WordCodec, usize) {
+    let multiples = multiples::Draft::of(words, profile, choice);
+    let cost = multiples
+        .as_ref()
+        .map_or(choice.cost, multiples::Draft::cost);
+    if let Some(dictionary) = dictionary::Draft::of(words, cost) {
+        dictionary.encode(sink);
+        return (WordCodec::Dictionary, dictionary.cost());
+    }
+    if let Some(multiples) = multiples {
+        multiples.encode(sink);
+        return (WordCodec::Multiples, cost);
+    }
+    encode_as(choice.codec, words, profile, plain_bytes, sink);
+    (choice.codec, cost)
+}
+
+/// Encodes the words with a dictionary if that costs less than `cost`, what the next best codec
+/// does.
 pub(crate) fn encode_dictionary(
     words: &[u64],
-    bytes: usize,
+    cost: usize,
     sink: &mut Sink<'_>,
 ) -> Option<WordCodec> {
-    if bytes <= words.len() + words.len() / 16 {
-        return None;
-    }
-    let dictionary = dictionary::Draft::of(words, bytes * DICTIONARY_PERCENT_MAX / 100)?;
+    let dictionary = dictionary::Draft::of(words, cost)?;
     dictionary.encode(sink);
     Some(WordCodec::Dictionary)
 }
@@ -182,7 +285,9 @@ fn encode_as(
         WordCodec::RunLength => run_length::encode(words, profile, sink),
         WordCodec::Pfor => pfor::encode(words, profile, sink),
         WordCodec::Delta => delta::encode(words, profile, sink),
-        WordCodec::Dictionary => unreachable!("a profile does not show what is distinct"),
+        WordCodec::Dictionary | WordCodec::Multiples => {
+            unreachable!("a profile does not offer these")
+        }
     }
 }
 
@@ -233,13 +338,22 @@ impl<'a> Stream<'a> {
             WordCodec::RunLength => Self::RunLength(RunLength::open(cursor, rows, section)?),
             WordCodec::Pfor => Self::Pfor(Pfor::open(cursor, rows, section)?),
             WordCodec::Delta => Self::Delta(Delta::open(cursor, rows, section)?),
-            WordCodec::Dictionary => return Err(NO_STREAM_CODEC),
+            WordCodec::Dictionary | WordCodec::Multiples => return Err(NO_STREAM_CODEC),
         })
     }
 
     /// Appends all words.
     pub(crate) fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
         each_codec!(self, codec => codec.decode(cells))
+    }
+
+    /// Hands out all words, some at a time.
+    pub(crate) fn for_each<T: Cell>(
+        &self,
+        rows: usize,
+        each: impl FnMut(&[T]) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        each_codec!(self, codec => codec.for_each(rows, each))
     }
 
     /// Appends the words of `slots`, which ascend and are below the number of rows.
@@ -272,8 +386,8 @@ impl<'a> Stream<'a> {
     }
 
     /// See [`WordDecoder::equal`].
-    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
-        each_codec!(self, codec => codec.equal(slots, compare))
+    fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        each_codec!(self, codec => codec.equal(slots, sought))
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
@@ -289,6 +403,7 @@ const NO_STREAM_CODEC: PageError =
 pub(crate) enum Words<'a> {
     Stream(Stream<'a>),
     Dictionary(Dictionary<'a>),
+    Multiples(Multiples<'a>),
 }
 
 impl<'a> Words<'a> {
@@ -302,6 +417,7 @@ impl<'a> Words<'a> {
     ) -> Result<Self, PageError> {
         Ok(match codec {
             WordCodec::Dictionary => Self::Dictionary(Dictionary::open(cursor, rows, section)?),
+            WordCodec::Multiples => Self::Multiples(Multiples::open(cursor, rows, section)?),
             _ => Self::Stream(Stream::open_as(codec, plain_bytes, cursor, rows, section)?),
         })
     }
@@ -319,6 +435,7 @@ impl<'a> Words<'a> {
         match self {
             Self::Stream(stream) => stream.decode(cells),
             Self::Dictionary(dictionary) => dictionary.decode(cells),
+            Self::Multiples(multiples) => multiples.decode(cells),
         }
     }
 
@@ -331,30 +448,35 @@ impl<'a> Words<'a> {
         match self {
             Self::Stream(stream) => stream.gather(slots, cells),
             Self::Dictionary(dictionary) => dictionary.gather(slots, cells),
+            Self::Multiples(multiples) => multiples.gather(slots, cells),
         }
     }
 
-    /// The word of a slot, which is below the number of rows.
+    /// The word of a slot, which is below the number of rows; `None` if it has a code without a
+    /// word. (An error would not fit the registers that a word is returned in.)
     #[inline]
-    pub(crate) fn get(&self, slot: usize) -> Result<u64, PageError> {
+    pub(crate) fn get(&self, slot: usize) -> Option<u64> {
         match self {
-            Self::Stream(stream) => Ok(stream.get(slot)),
+            Self::Stream(stream) => Some(stream.get(slot)),
             Self::Dictionary(dictionary) => dictionary.get(slot),
+            Self::Multiples(multiples) => Some(multiples.get(slot)),
         }
     }
 
-    /// The slots whose word `compare` finds equal, where those that are less come first and
+    /// The slots whose word is the one that is sought, where those that are less come first and
     /// those that are greater last; where it would be, if there is none.
     pub(crate) fn equal(
         &self,
         slots: Range<usize>,
-        compare: impl Fn(u64) -> Ordering,
+        sought: Sought,
     ) -> Result<Range<usize>, PageError> {
         match self {
-            Self::Stream(stream) => Ok(stream.equal(slots, compare)),
-            Self::Dictionary(dictionary) => {
-                equal_range(slots, |slot| dictionary.get(slot).map(&compare))
-            }
+            Self::Stream(stream) => Ok(stream.equal(slots, sought)),
+            Self::Multiples(multiples) => Ok(multiples.equal(slots, sought)),
+            Self::Dictionary(dictionary) => equal_range(slots, |slot| {
+                let word = dictionary.get(slot).ok_or(NO_SUCH_CODE)?;
+                Ok(sought.compare(word))
+            }),
         }
     }
 
@@ -363,6 +485,7 @@ impl<'a> Words<'a> {
         match self {
             Self::Stream(stream) => stream.select(rows, range),
             Self::Dictionary(dictionary) => dictionary.select(|word| range.contains(word)),
+            Self::Multiples(multiples) => multiples.select(rows, range),
         }
     }
 
@@ -381,6 +504,7 @@ impl<'a> Words<'a> {
                 }))
             }
             Self::Dictionary(dictionary) => dictionary.select(contains),
+            Self::Multiples(multiples) => multiples.select_by(rows, contains),
         }
     }
 }

@@ -4,47 +4,49 @@
 //! base (signed LEB128) · width (u8) · exceptions (see `exceptions`) · rows × width bits
 //! ```
 //!
-//! A word is base + distance, wrapping. Where a slot has an exception, its distance comes from
-//! there and the packed bits mean nothing (they are the low bits of it).
+//! A word is base + distance, wrapping. Packed are the low bits of the distance; where a slot has
+//! an exception, that is what comes above them, with a sign: what lies below the base is negative.
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-use crate::bit_packing::{BLOCK, Block, Packed, mask, pack_mapped};
+use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, Block, GROUP, Packed, mask, pack_mapped};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions};
 use crate::value::WordRange;
 
+use super::group::add_base;
 use super::{Profile, Sink, WordDecoder, all_or_none, block_bits, buffer_of};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (base, width) = (profile.base, profile.frame.width);
     put_signed(sink.segment, base as i64);
     sink.segment.push(width as u8);
-    let distances = words.iter().map(|word| word.wrapping_sub(base));
-    if profile.frame.exceptions > 0 {
-        exceptions::write(
-            &find_exceptions(distances, width),
-            sink.segment,
-            sink.section,
-        );
-    } else {
-        exceptions::write(&[], sink.segment, sink.section);
-    }
+    let exceptions = match profile.frame.exceptions {
+        0 => Vec::new(),
+        _ => find_exceptions(words.iter().map(|word| word.wrapping_sub(base)), width),
+    };
+    exceptions::write(&exceptions, words.len(), sink.segment, sink.section);
     pack_mapped(words, width, sink.segment, |word| word.wrapping_sub(base));
 }
 
-/// Distances that need more than `width` bits.
+/// What lies above the width of distances that need more.
 pub(super) fn find_exceptions(distances: impl Iterator<Item = u64>, width: u32) -> Vec<Exception> {
     distances
         .enumerate()
         .filter(|&(_, distance)| distance > mask(width))
         .map(|(slot, distance)| Exception {
             slot: slot as u16,
-            distance,
+            value: (distance as i64 >> width) as u64,
         })
         .collect()
+}
+
+/// What an exception adds to the packed bits of its distance.
+#[inline]
+pub(super) fn above(value: u64, width: u32) -> u64 {
+    value.checked_shl(width).unwrap_or(0)
 }
 
 /// A parsed segment.
@@ -59,7 +61,7 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     fn open(cursor: &mut Cursor<'a>, rows: usize, section: &'a [u8]) -> Result<Self, PageError> {
         let base = cursor.signed()? as u64;
         let width = cursor.bit_width()?;
-        let exceptions = Exceptions::open(cursor, section)?;
+        let exceptions = Exceptions::open(cursor, rows, section)?;
         Ok(Self {
             base,
             exceptions,
@@ -68,16 +70,31 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
-        self.exceptions.check(self.distances.count())?;
-        let start = cells.len();
-        match self.distances.width() {
-            8 => self.widen::<T, 1>(cells),
-            16 => self.widen::<T, 2>(cells),
-            32 => self.widen::<T, 4>(cells),
-            _ => self.unpack(cells),
-        }
-        for (slot, distance) in self.exceptions.iter() {
-            cells[start + slot] = self.cell(distance);
+        self.for_each(self.distances.count(), |group| {
+            cells.extend_from_slice(group);
+            Ok(())
+        })
+    }
+
+    fn for_each<T: Cell>(
+        &self,
+        rows: usize,
+        mut each: impl FnMut(&[T]) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        self.exceptions.check(rows)?;
+        let (mut narrow, mut cells) = ([0; GROUP], [T::default(); GROUP]);
+        let mut exceptions = self.exceptions.grouped();
+        for group in 0..rows.div_ceil(GROUP) {
+            if self.distances.is_narrow() {
+                self.distances.unpack_group(group, &mut narrow);
+                add_base(&narrow, self.base, &mut cells);
+            } else {
+                self.unpack_wide(group, &mut cells);
+            }
+            exceptions.for_each(group, |slot, value| {
+                self.patch(&mut cells[usize::from(slot)], value);
+            });
+            each(&cells[..GROUP.min(rows - group * GROUP)])?;
         }
         Ok(())
     }
@@ -87,19 +104,19 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
         let start = cells.len();
         let distances = slots.iter().map(|&slot| self.distances.get(slot as usize));
         cells.extend(distances.map(|distance| self.cell::<T>(distance)));
-        self.exceptions.patch(slots, |index, distance| {
-            cells[start + index] = self.cell(distance);
+        self.exceptions.patch(slots, |index, value| {
+            self.patch(&mut cells[start + index], value);
         });
         Ok(())
     }
 
     #[inline]
     fn get(&self, slot: usize) -> u64 {
-        let distance = match self.exceptions.find(slot) {
-            Some(distance) => distance,
-            None => self.distances.get(slot),
-        };
-        self.base.wrapping_add(distance)
+        let word = self.base.wrapping_add(self.distances.get(slot));
+        match self.exceptions.find(slot) {
+            None => word,
+            Some(value) => word.wrapping_add(above(value, self.distances.width())),
+        }
     }
 
     fn block(&self, index: usize, words: &mut Block) {
@@ -107,14 +124,8 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
         for word in words.iter_mut() {
             *word = word.wrapping_add(self.base);
         }
-        let mut exception = self.exceptions.seek(index * BLOCK);
-        while exception < self.exceptions.len() {
-            let slot = self.exceptions.slot(exception);
-            if slot >= (index + 1) * BLOCK {
-                break;
-            }
-            words[slot % BLOCK] = self.base.wrapping_add(self.exceptions.distance(exception));
-            exception += 1;
+        for (slot, value) in self.exceptions.in_block(index) {
+            self.patch(&mut words[slot], value);
         }
     }
 
@@ -125,41 +136,36 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
             Some(all) => all_or_none(rows, all),
             None => self.select_packed(rows, range),
         };
-        if self.exceptions.len() == 0 {
+        if self.exceptions.is_empty() {
             return Ok(selected);
         }
         let mut patched = BooleanBufferBuilder::new(rows);
         patched.append_buffer(&selected);
-        for (slot, distance) in self.exceptions.iter() {
-            patched.set_bit(slot, range.contains(self.base.wrapping_add(distance)));
-        }
+        self.exceptions.for_each(|slot, value| {
+            let packed = self.base.wrapping_add(self.distances.get(slot));
+            let word = packed.wrapping_add(above(value, self.distances.width()));
+            patched.set_bit(slot, range.contains(word));
+        });
         Ok(patched.finish())
     }
 }
 
 impl Pfor<'_> {
-    /// Decodes distances of any width.
-    fn unpack<T: Cell>(&self, cells: &mut Vec<T>) {
-        let (mut narrow, mut block) = ([0; BLOCK], [0; BLOCK]);
-        for index in 0..self.distances.blocks() {
-            if self.distances.unpack_narrow(index, &mut narrow) {
-                cells.extend(narrow.map(|distance| self.cell::<T>(u64::from(distance))));
-                continue;
-            }
-            self.distances.unpack(index, &mut block);
-            let distances = &block[..self.distances.block_len(index)];
-            cells.extend(distances.iter().map(|&distance| self.cell::<T>(distance)));
+    /// Decodes a group of distances of more than 32 bits.
+    fn unpack_wide<T: Cell>(&self, group: usize, cells: &mut [T; GROUP]) {
+        let mut distances = [0; BLOCK];
+        let blocks = group * BLOCKS_A_GROUP..self.distances.blocks();
+        for (index, cells) in blocks.zip(cells.as_chunks_mut::<BLOCK>().0) {
+            self.distances.unpack(index, &mut distances);
+            *cells = distances.map(|distance| self.cell(distance));
         }
     }
 
-    /// Decodes distances of whole bytes, for which the compiler knows vector instructions.
-    fn widen<T: Cell, const BYTES: usize>(&self, cells: &mut Vec<T>) {
-        let distances = self.distances.whole_bytes::<BYTES>();
-        cells.extend(distances.iter().map(|distance| {
-            let mut padded = [0; size_of::<u64>()];
-            padded[..BYTES].copy_from_slice(distance);
-            self.cell::<T>(u64::from_le_bytes(padded))
-        }));
+    /// Adds to a cell what its exception says.
+    #[inline]
+    fn patch<T: Cell>(&self, cell: &mut T, value: u64) {
+        let above = above(value, self.distances.width());
+        *cell = T::from_word(cell.to_word().wrapping_add(above));
     }
 
     fn select_packed(&self, rows: usize, range: WordRange) -> BooleanBuffer {

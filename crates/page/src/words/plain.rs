@@ -4,18 +4,17 @@
 //! rows × cell bytes (1, 2, 4 or 8; the column's type says how many, streams have 8)
 //! ```
 
-use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 
-use crate::bit_packing::{BLOCK, Block};
+use crate::bit_packing::{BLOCK, Block, GROUP};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::equal_range::equal_range;
 use crate::error::PageError;
-use crate::value::WordRange;
+use crate::value::{Sought, WordRange};
 
 use super::Sink;
 
@@ -56,6 +55,17 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
+    /// See [`super::WordDecoder::for_each`].
+    pub(super) fn for_each<T: Cell>(
+        &self,
+        rows: usize,
+        each: impl FnMut(&[T]) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        let mut cells = Vec::with_capacity(rows);
+        self.decode(&mut cells)?;
+        cells.chunks(GROUP).try_for_each(each)
+    }
+
     pub(super) fn gather<T: Cell>(
         &self,
         slots: &[u32],
@@ -89,12 +99,10 @@ impl<'a> Plain<'a> {
     }
 
     /// See [`super::WordDecoder::equal`].
-    pub(super) fn equal(
-        &self,
-        slots: Range<usize>,
-        compare: impl Fn(u64) -> Ordering,
-    ) -> Range<usize> {
-        let Ok(equal) = equal_range(slots, |slot| Ok::<_, Infallible>(compare(self.get(slot))));
+    pub(super) fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        let Ok(equal) = equal_range(slots, |slot| {
+            Ok::<_, Infallible>(sought.compare(self.get(slot)))
+        });
         equal
     }
 

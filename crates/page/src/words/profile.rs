@@ -20,7 +20,7 @@ use multiversion::multiversion;
 
 use crate::bit_packing::{BLOCK, bits, mask, packed_bytes};
 use crate::cursor::{signed_bytes, unsigned_bytes};
-use crate::exceptions::{exception_bytes, signed_bits};
+use crate::exceptions::{exception_bits, overhead_bytes, signed_bits};
 
 use super::{WordCodec, delta, sample};
 
@@ -45,37 +45,53 @@ impl Frame {
         bytes: 0,
     };
 
-    /// The width at which packed words and exceptions together are smallest.
-    /// Of `rows` words some may be counted: they stand for the others.
-    fn best(counts: &BitCounts, rows: usize, exception_bytes: usize) -> Self {
+    /// A frame that costs more than anything else.
+    const NEVER: Self = Self {
+        width: u64::BITS,
+        exceptions: 0,
+        bytes: 1 << 32,
+    };
+
+    /// The width at which packed words and exceptions together cost least, where the largest
+    /// distance has `distance_bits`, sign included. Of `rows` words some may be counted: they
+    /// stand for the others.
+    fn best(counts: &BitCounts, rows: usize, distance_bits: u32) -> Self {
         let counted = counts.iter().sum::<u32>() as usize;
         let width_max = largest(counts);
-        let mut best = Self::at(width_max, 0, rows, exception_bytes);
+        let mut best = Self::at(width_max, 0, rows, distance_bits);
         let mut above = 0;
         for width in (0..width_max).rev() {
             above += counts[width as usize + 1] as usize;
             let exceptions = (above * rows).div_ceil(counted);
-            if exceptions * exception_bytes >= best.bytes {
+            if exceptions >= best.cost() {
                 break;
             }
-            let frame = Self::at(width, exceptions, rows, exception_bytes);
-            if frame.bytes < best.bytes {
+            let frame = Self::at(width, exceptions, rows, distance_bits);
+            if frame.cost() < best.cost() {
                 best = frame;
             }
         }
         best
     }
 
-    fn at(width: u32, exceptions: usize, rows: usize, exception_bytes: usize) -> Self {
-        let reference = match exceptions {
+    fn at(width: u32, exceptions: usize, rows: usize, distance_bits: u32) -> Self {
+        let exception_bytes = match exceptions {
             0 => 0,
-            _ => unsigned_bytes(exceptions as u64) + 4,
+            _ => {
+                let bits = exceptions * exception_bits(distance_bits.saturating_sub(width));
+                overhead_bytes(rows) + bits.div_ceil(u8::BITS as usize)
+            }
         };
         Self {
             width,
             exceptions,
-            bytes: packed_bytes(rows, width) + exceptions * exception_bytes + reference,
+            bytes: packed_bytes(rows, width) + exception_bytes,
         }
+    }
+
+    /// The bytes, and what it takes to patch exceptions in.
+    fn cost(&self) -> usize {
+        self.bytes + self.exceptions * BYTES_PER_EXCEPTION
     }
 
     /// The frame of so many rows with the number of exceptions that their distances, of `largest`
@@ -84,17 +100,30 @@ impl Frame {
         self,
         rows: usize,
         largest: u32,
-        exception_bytes: usize,
+        distance_bits: u32,
         count: impl Fn(u64) -> usize,
     ) -> Option<Self> {
         if self.width >= largest {
-            return Some(Self::at(self.width, 0, rows, exception_bytes));
+            return Some(Self::at(self.width, 0, rows, distance_bits));
         }
         let exceptions = count(mask(self.width));
         let promised = self.exceptions * 2 + rows / EXCEPTIONS_UNFORESEEN;
-        (exceptions <= promised).then(|| Self::at(self.width, exceptions, rows, exception_bytes))
+        (exceptions <= promised).then(|| Self::at(self.width, exceptions, rows, distance_bits))
     }
 }
+
+// Where codecs compete, the time to decode counts as bytes: about a byte for two nanoseconds.
+
+/// What an exception costs besides its bytes: it is patched in, and looked for where a word of
+/// its group is looked up.
+const BYTES_PER_EXCEPTION: usize = 6;
+
+/// Climbs that take as much longer than distances as a byte counts, above all where one of them
+/// is looked up. Even steps have none.
+const CLIMBS_PER_BYTE: usize = 2;
+
+/// What a run costs besides its bytes.
+const BYTES_PER_RUN: usize = 2;
 
 /// Words of which all are counted; of more, some blocks.
 const COUNTED_ROWS_MAX: usize = 1024;
@@ -113,6 +142,8 @@ const STEPS_PERCENT_MAX: usize = 140;
 pub(crate) struct Choice {
     pub(crate) codec: WordCodec,
     pub(crate) bytes: usize,
+    /// What it takes when the time to decode counts too.
+    pub(crate) cost: usize,
 }
 
 /// The profile of a column's words.
@@ -146,8 +177,33 @@ impl Profile {
     pub(crate) fn of(words: &[u64]) -> Self {
         let mut profile = Self::extremes(words);
         if profile.min != profile.max {
-            profile.measure_frames(words);
+            profile.measure_words(words);
+            profile.measure_steps(words);
         }
+        profile
+    }
+
+    /// The profile as far as the codec needs it, and those that need less.
+    pub(crate) fn like(words: &[u64], codec: WordCodec) -> Self {
+        let mut profile = Self::extremes(words);
+        if profile.min == profile.max {
+            return profile;
+        }
+        (profile.frame, profile.steps) = (Frame::NEVER, Frame::NEVER);
+        match codec {
+            WordCodec::Pfor => profile.measure_words(words),
+            WordCodec::Delta => profile.measure_steps(words),
+            _ => {}
+        }
+        profile
+    }
+
+    /// The profile of words that shall be a frame without exceptions, whatever they are.
+    pub(crate) fn flat(words: &[u64]) -> Self {
+        let mut profile = Self::extremes(words);
+        profile.frame = Frame::at(profile.range_width(), 0, words.len(), 0);
+        profile.steps = Frame::NEVER;
+        profile.runs = words.len();
         profile
     }
 
@@ -168,60 +224,71 @@ impl Profile {
         }
     }
 
-    fn measure_frames(&mut self, words: &[u64]) {
-        self.step = sample::usual_step(words, self.step_min);
-        self.start_width = delta::start_width(words, self.step);
-        if words.len() <= COUNTED_ROWS_MAX || !self.measure_some(words) {
-            self.measure(words, 1);
+    /// Finds the best frame for words: where they are many, by some blocks.
+    fn measure_words(&mut self, words: &[u64]) {
+        if words.len() > COUNTED_ROWS_MAX {
+            self.count_words(words, BLOCKS_PER_COUNTED);
+            let base = self.base;
+            let (largest, distance_bits) = match base == self.min as u64 {
+                true => (self.range_width(), self.range_width()),
+                false => (u64::BITS, self.distance_bits_above(base as i64)),
+            };
+            let count = |most| distances_above(words, base, most);
+            let frame = (self.frame).counted(words.len(), largest, distance_bits, count);
+            if let Some(frame) = frame {
+                self.frame = frame;
+                return;
+            }
         }
+        self.count_words(words, 1);
     }
 
-    /// Measures frames by one block in every `blocks`.
-    fn measure(&mut self, words: &[u64], blocks: usize) {
+    /// Measures a frame by one block in every `blocks`.
+    fn count_words(&mut self, words: &[u64], blocks: usize) {
         self.base = self.min as u64;
-        let mut word_bits = [0; 65];
-        let mut step_bits = [0; 65];
-        for block in words.chunks(BLOCK + 1).step_by(blocks) {
-            for pair in block.windows(2) {
-                let difference = pair[1].wrapping_sub(pair[0]);
-                word_bits[bits(pair[1].wrapping_sub(self.min as u64)) as usize] += 1;
-                step_bits[bits(difference.wrapping_sub(self.step as u64)) as usize] += 1;
-            }
-            word_bits[bits(block[0].wrapping_sub(self.min as u64)) as usize] += 1;
+        let mut counts = [0; 65];
+        for word in words.chunks(BLOCK).step_by(blocks).flatten() {
+            counts[bits(word.wrapping_sub(self.base)) as usize] += 1;
         }
-        saw(&mut word_bits, self.range_width());
-        saw(&mut step_bits, self.climb_width_max());
-        self.frame = Frame::best(&word_bits, self.rows, exception_bytes(self.range_width()));
-        self.steps = Frame::best(&step_bits, self.rows, self.climb_bytes());
-        if word_bits[self.frame.width as usize] as usize * blocks * 4 > self.rows * 3 {
+        saw(&mut counts, self.range_width());
+        self.frame = Frame::best(&counts, self.rows, self.range_width());
+        if counts[self.frame.width as usize] as usize * blocks * 4 > self.rows * 3 {
             self.measure_usual_frame(words, blocks);
         }
     }
 
-    /// Measures frames by some blocks, and then counts their exceptions in all words. Returns
-    /// whether the blocks were like the rest.
-    fn measure_some(&mut self, words: &[u64]) -> bool {
-        self.measure(words, BLOCKS_PER_COUNTED);
-        let base = self.base;
-        let (largest, bytes) = match base == self.min as u64 {
-            true => (self.range_width(), exception_bytes(self.range_width())),
-            false => (u64::BITS, self.exception_bytes_above(base as i64)),
-        };
-        let count = |most| distances_above(words, base, most);
-        let Some(frame) = self.frame.counted(words.len(), largest, bytes, count) else {
-            return false;
-        };
-        self.frame = frame;
-        if self.steps.bytes * 100 > frame.bytes * STEPS_PERCENT_MAX {
-            return true;
+    /// Finds the best frame for steps, as that for words. If steps are much dearer, roughly is
+    /// enough.
+    fn measure_steps(&mut self, words: &[u64]) {
+        self.step = sample::usual_step(words, self.step_min);
+        self.start_width = delta::start_width(words, self.step);
+        if words.len() > COUNTED_ROWS_MAX {
+            self.count_steps(words, BLOCKS_PER_COUNTED);
+            if self.steps.bytes * 100 > self.frame.bytes * STEPS_PERCENT_MAX {
+                return;
+            }
+            let (largest, climb_bits) = (self.climb_width_max(), self.climb_bits());
+            let count = |most| climbs_above(words, self.step as u64, most);
+            let steps = (self.steps).counted(words.len(), largest, climb_bits, count);
+            if let Some(steps) = steps {
+                self.steps = steps;
+                return;
+            }
         }
-        let (largest, bytes) = (self.climb_width_max(), self.climb_bytes());
-        let count = |most| climbs_above(words, self.step as u64, most);
-        let Some(steps) = self.steps.counted(words.len(), largest, bytes, count) else {
-            return false;
-        };
-        self.steps = steps;
-        true
+        self.count_steps(words, 1);
+    }
+
+    /// Measures a frame for steps by one block in every `blocks`.
+    fn count_steps(&mut self, words: &[u64], blocks: usize) {
+        let mut counts = [0; 65];
+        for block in words.chunks(BLOCK + 1).step_by(blocks) {
+            for pair in block.windows(2) {
+                let climb = pair[1].wrapping_sub(pair[0]).wrapping_sub(self.step as u64);
+                counts[bits(climb) as usize] += 1;
+            }
+        }
+        saw(&mut counts, self.climb_width_max());
+        self.steps = Frame::best(&counts, self.rows, self.climb_bits());
     }
 
     /// Measures frames that begin at the smallest usual word. What lies below has a distance that
@@ -236,41 +303,50 @@ impl Profile {
             word_bits[bits(word.wrapping_sub(base as u64)) as usize] += 1;
         }
         saw(&mut word_bits, u64::BITS);
-        let upper = Frame::best(&word_bits, self.rows, self.exception_bytes_above(base));
-        if upper.bytes < self.frame.bytes {
+        let upper = Frame::best(&word_bits, self.rows, self.distance_bits_above(base));
+        if upper.cost() < self.frame.cost() {
             self.frame = upper;
             self.base = base as u64;
         }
     }
 
-    /// The codec that takes the fewest bytes; the one that decodes faster where two are equal.
+    /// The codec that costs least: bytes, and bytes for the time that decoding takes.
     pub(crate) fn cheapest(&self, plain_bytes: usize) -> Choice {
         if self.min == self.max {
             return Choice {
                 codec: WordCodec::Constant,
                 bytes: signed_bytes(self.min),
+                cost: 0,
             };
         }
+        let choice = |codec, bytes, more| Choice {
+            codec,
+            bytes,
+            cost: bytes + more,
+        };
         let candidates = [
-            Choice {
-                codec: WordCodec::Plain,
-                bytes: self.rows * plain_bytes,
-            },
-            Choice {
-                codec: WordCodec::Pfor,
-                bytes: self.pfor_bytes(),
-            },
-            Choice {
-                codec: WordCodec::RunLength,
-                bytes: self.run_length_bytes(),
-            },
-            Choice {
-                codec: WordCodec::Delta,
-                bytes: self.delta_bytes(),
-            },
+            choice(WordCodec::Plain, self.rows * plain_bytes, 0),
+            choice(
+                WordCodec::Pfor,
+                self.pfor_bytes(),
+                self.frame.exceptions * BYTES_PER_EXCEPTION,
+            ),
+            choice(
+                WordCodec::RunLength,
+                self.run_length_bytes(),
+                self.runs * BYTES_PER_RUN,
+            ),
+            choice(WordCodec::Delta, self.delta_bytes(), self.time_of_climbs()),
         ];
-        let cheapest = candidates.into_iter().min_by_key(|choice| choice.bytes);
+        let cheapest = candidates.into_iter().min_by_key(|choice| choice.cost);
         cheapest.expect("there are candidates")
+    }
+
+    fn time_of_climbs(&self) -> usize {
+        match self.steps.width == 0 && self.steps.exceptions == 0 {
+            true => 0,
+            false => self.steps.exceptions * BYTES_PER_EXCEPTION + self.rows / CLIMBS_PER_BYTE,
+        }
     }
 
     fn pfor_bytes(&self) -> usize {
@@ -298,20 +374,20 @@ impl Profile {
         }
     }
 
-    /// Bytes of a climb that is an exception.
-    fn climb_bytes(&self) -> usize {
+    /// Bits of the largest climb with its sign.
+    fn climb_bits(&self) -> u32 {
         if self.step == self.step_min {
-            return exception_bytes(self.climb_width_max());
+            return self.climb_width_max();
         }
         let low = self.step_min.wrapping_sub(self.step);
         let high = self.step_max.wrapping_sub(self.step);
-        exception_bytes(signed_bits(low, high))
+        signed_bits(low, high).min(u64::BITS)
     }
 
-    /// Bytes of an exception from a frame that begins above the minimum.
-    fn exception_bytes_above(&self, base: i64) -> usize {
+    /// Bits of the largest distance from a base above the minimum, with its sign.
+    fn distance_bits_above(&self, base: i64) -> u32 {
         let (low, high) = (self.min.wrapping_sub(base), self.max.wrapping_sub(base));
-        exception_bytes(signed_bits(low, high))
+        signed_bits(low, high).min(u64::BITS)
     }
 
     /// Bits of the largest distance from the minimum.

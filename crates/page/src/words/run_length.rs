@@ -20,7 +20,7 @@ use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::equal_range::equal_range;
 use crate::error::PageError;
-use crate::value::WordRange;
+use crate::value::{Sought, WordRange};
 
 use super::{Profile, Sink, WordDecoder};
 
@@ -46,6 +46,56 @@ pub(crate) struct RunLength<'a> {
     base: u64,
     ends: Packed<'a>,
     values: Packed<'a>,
+    /// All runs, if they are few.
+    few: Option<FewRuns>,
+}
+
+/// Runs that are best compared one by one: of a key's leading columns a page has few.
+#[derive(Debug)]
+struct FewRuns {
+    /// The largest number behind the last run.
+    ends: [u32; FEW_RUNS],
+    words: [u64; FEW_RUNS],
+}
+
+const FEW_RUNS: usize = 4;
+
+impl FewRuns {
+    fn of(ends: &Packed<'_>, values: &Packed<'_>, base: u64) -> Option<Self> {
+        let mut few = Self {
+            ends: [u32::MAX; FEW_RUNS],
+            words: [0; FEW_RUNS],
+        };
+        let runs = ends.count();
+        let (few_ends, few_words) = (few.ends.get_mut(..runs)?, few.words.get_mut(..runs)?);
+        for (run, (end, word)) in few_ends.iter_mut().zip(few_words).enumerate() {
+            *end = ends.get(run) as u32;
+            *word = base.wrapping_add(values.get(run));
+        }
+        Some(few)
+    }
+
+    #[inline]
+    fn get(&self, slot: usize) -> u64 {
+        let ended = self.ends.map(|end| usize::from(end <= slot as u32));
+        self.words[ended.into_iter().sum::<usize>().min(FEW_RUNS - 1)]
+    }
+
+    fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
+        let (mut first, mut end) = (slots.start, slots.start);
+        for (word, run_end) in self.words.into_iter().zip(self.ends) {
+            let behind = (run_end as usize).min(slots.end);
+            if behind <= end {
+                continue;
+            }
+            match sought.compare(word) {
+                Ordering::Less => (first, end) = (behind, behind),
+                Ordering::Equal => end = behind,
+                Ordering::Greater => break,
+            }
+        }
+        first..end
+    }
 }
 
 impl<'a> WordDecoder<'a> for RunLength<'a> {
@@ -61,12 +111,16 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
         Ok(Self {
             rows,
             base,
+            few: FewRuns::of(&ends, &values, base),
             ends,
             values,
         })
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        if self.rows >= self.ends.count() * LONG_RUN {
+            return self.decode_long(cells);
+        }
         let first = cells.len();
         cells.resize(first + self.rows, T::default());
         let decoded = &mut cells[first..];
@@ -96,8 +150,12 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
         Ok(())
     }
 
+    #[inline]
     fn get(&self, slot: usize) -> u64 {
-        self.word(self.run_of(slot))
+        match &self.few {
+            Some(few) => few.get(slot),
+            None => self.word(self.run_of(slot)),
+        }
     }
 
     fn block(&self, index: usize, words: &mut Block) {
@@ -109,9 +167,12 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
         }
     }
 
-    fn equal(&self, slots: Range<usize>, compare: impl Fn(u64) -> Ordering) -> Range<usize> {
+    fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
         if slots.is_empty() {
             return slots;
+        }
+        if let Some(few) = &self.few {
+            return few.equal(slots, sought);
         }
         let first = match slots.start {
             0 => 0,
@@ -122,7 +183,7 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
             false => self.seek(first, slots.end as u64 - 1),
         };
         let Ok(runs) = equal_range(first..last + 1, |run| {
-            Ok::<_, Infallible>(compare(self.word(run)))
+            Ok::<_, Infallible>(sought.compare(self.word(run)))
         });
         let within = |begin: usize| begin.max(slots.start).min(slots.end);
         let begin = within(self.begin(runs.start));
@@ -148,6 +209,9 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
 /// it are overwritten.
 const SHORT_RUN: usize = 8;
 
+/// Runs of so many cells on average are filled one by one.
+const LONG_RUN: usize = 64;
+
 /// Fills the first `count` cells.
 #[inline]
 fn fill<T: Cell>(cells: &mut [T], count: usize, cell: T) {
@@ -163,6 +227,20 @@ fn fill<T: Cell>(cells: &mut [T], count: usize, cell: T) {
 const NOT_ASCENDING: PageError = PageError::Malformed("the ends of runs do not ascend");
 
 impl RunLength<'_> {
+    /// Decodes runs that are worth a call each.
+    fn decode_long<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
+        let (first, mut begin) = (cells.len(), 0);
+        for run in 0..self.ends.count() {
+            let end = self.ends.get(run) as usize;
+            if end <= begin || end > self.rows {
+                return Err(NOT_ASCENDING);
+            }
+            cells.resize(first + end, self.cell(self.values.get(run)));
+            begin = end;
+        }
+        Ok(())
+    }
+
     /// The run of `slot`. Where runs have about one length, it is near its share of all.
     fn run_of(&self, slot: usize) -> usize {
         let near = slot * self.ends.count() / self.rows;

@@ -16,6 +16,10 @@ use super::training::train;
 /// Text that is too short in all to pay for rules.
 const PAGE_TEXT_BYTES_MIN: usize = 512;
 
+/// Text that a column has had before rules are learned: that takes as long as to encode so much
+/// with symbols, about (6 to 16 ms).
+const TEXT_BYTES_BEFORE_LEARNING: usize = 256 * 1024;
+
 /// Rules rarely make text smaller than by this factor. If another codec does, they are not tried.
 const RATIO_MAX: usize = 12;
 
@@ -41,6 +45,8 @@ const DECAY_MAX: f64 = 1.08;
 
 #[derive(Default)]
 pub(in super::super) struct Memory {
+    /// Text that there has been so far.
+    text_bytes: usize,
     learned: Option<Learned>,
     /// Pages still to be left out.
     pages_to_rest: u32,
@@ -70,7 +76,13 @@ impl std::fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// Encodes the cells if that takes fewer than `bytes_max` bytes.
+    /// Whether the last page was encoded.
+    pub(in super::super) fn paid(&self) -> bool {
+        self.learned.is_some()
+    }
+
+    /// Encodes the cells if that takes fewer than `bytes_max` bytes and there has been enough text
+    /// to make learning worth it.
     pub(in super::super) fn draft(
         &mut self,
         rows: TextRows<'_>,
@@ -78,6 +90,10 @@ impl Memory {
         bytes_max: usize,
     ) -> Option<Draft> {
         if text_bytes < PAGE_TEXT_BYTES_MIN || text_bytes > bytes_max.saturating_mul(RATIO_MAX) {
+            return None;
+        }
+        self.text_bytes += text_bytes;
+        if self.text_bytes < TEXT_BYTES_BEFORE_LEARNING {
             return None;
         }
         if self.pages_to_rest > 0 {

@@ -29,7 +29,7 @@ mod training;
 
 use multiversion::multiversion;
 
-use crate::bit_packing::{BLOCK, NarrowBlock, Packed, bits, mask, pack, packed_bytes};
+use crate::bit_packing::{BLOCK, GROUP, NarrowGroup, Packed, bits, mask, pack, packed_bytes};
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
 use crate::words::{self, Sink};
@@ -111,9 +111,9 @@ const STRIDE: usize = 8;
 /// Bytes that a stride writes into: no access needs to be checked.
 const STRIDE_BYTES_MAX: usize = STRIDE * PIECE_BYTES;
 
-/// Bytes behind the text that the last stride may write into: it may have tokens behind the last
+/// Bytes behind the text that the last group may write into: it may have tokens behind the last
 /// one, which are zero, so a literal.
-const SPARE_BYTES: usize = STRIDE + STRIDE_BYTES_MAX;
+const SPARE_BYTES: usize = GROUP + STRIDE_BYTES_MAX;
 
 /// A table of all pieces pays for as many cells as rules divided by this: a cell alone is put
 /// together from a few dozen rules.
@@ -127,9 +127,9 @@ impl Grammar<'_> {
         pieces.extend(self.literals.iter().map(|&byte| Piece::literal(byte)));
         let mut rules = [0; BLOCK];
         for block in 0..self.rules.blocks() {
-            unpack(&self.rules, block, &mut rules);
+            self.rules.unpack(block, &mut rules);
             for rule in &rules[..self.rules.block_len(block)] {
-                let [left, right] = [rule & mask(width) as u32, rule >> width];
+                let [left, right] = [rule & mask(width), rule >> width];
                 let left = *pieces.get(left as usize).ok_or(NO_PART)?;
                 let right = *pieces.get(right as usize).ok_or(NO_PART)?;
                 pieces.push(Piece::join(left, right).ok_or(LONG_PIECE)?);
@@ -202,35 +202,45 @@ impl Grammar<'_> {
     }
 
     /// All cells, by a table of `N` pieces.
-    fn expand<const N: usize>(&self) -> Result<TextCells, PageError> {
+    fn expand<const N: usize>(&self, memory: TextCells) -> Result<TextCells, PageError> {
         let mut pieces = self.pieces()?;
-        let known = pieces.len() as u32;
+        let known = pieces.len();
         pieces.resize(N, Piece::EMPTY);
         let pieces: &[_; N] = pieces.first_chunk().expect("the table has that size");
-        let mut offsets = self.ends.offsets(self.tokens.count())?;
-        let mut text = Expansion::new(self.decoded_bytes);
-        let (mut tokens, mut ends) = ([0; BLOCK], [0; BLOCK]);
-        // Ends in tokens become ends in bytes as soon as these are known.
-        let mut slot = offsets.partition_point(|&end| end == 0);
-        for block in 0..self.tokens.blocks() {
-            unpack(&self.tokens, block, &mut tokens);
-            let count = self.tokens.block_len(block);
-            if largest(&tokens) >= known {
+        let mut cells = memory.emptied(self.ends.count(), self.decoded_bytes + SPARE_BYTES);
+        // Where the piece of each token ends, and before the first one.
+        let mut ends = vec![0; 1 + self.tokens.count().next_multiple_of(GROUP)];
+        let (mut tokens, mut end) = ([0; GROUP], 0);
+        for (group, ends) in ends[1..].as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            self.unpack(group, &mut tokens);
+            if largest(&tokens) >= known as u32 {
                 return Err(NO_TOKEN);
             }
-            text.append(pieces, &tokens, count, &mut ends)?;
-            let first = block * BLOCK;
-            while let Some(offset) = offsets.get_mut(slot)
-                && *offset as usize <= first + count
-            {
-                *offset = ends[(*offset as usize - first - 1) % BLOCK] as i32;
-                slot += 1;
-            }
+            end = append(pieces, &tokens, end, &mut cells.bytes, ends)?;
         }
-        Ok(TextCells {
-            offsets,
-            bytes: text.finish()?,
-        })
+        end = ends[self.tokens.count()] as usize;
+        if end != self.decoded_bytes {
+            return Err(PageError::Malformed(
+                "cells have other lengths than the segment says",
+            ));
+        }
+        cells.bytes.truncate(end);
+        // Ends in tokens become ends in bytes.
+        self.ends
+            .append_to(self.tokens.count(), &mut cells.offsets)?;
+        for offset in &mut cells.offsets {
+            *offset = ends[*offset as usize] as i32;
+        }
+        Ok(cells)
+    }
+
+    /// Unpacks a group of tokens; behind the last one is the first of all.
+    fn unpack(&self, group: usize, tokens: &mut NarrowGroup) {
+        self.tokens.unpack_group(group, tokens);
+        let count = self.tokens.count() - group * GROUP;
+        if count < GROUP {
+            tokens[count..].fill(0);
+        }
     }
 
     fn check_length(&self, bytes: usize) -> Result<(), PageError> {
@@ -242,78 +252,34 @@ impl Grammar<'_> {
     }
 }
 
-/// Unpacks a block of tokens.
-#[inline]
-fn unpack(packed: &Packed<'_>, block: usize, tokens: &mut NarrowBlock) {
-    if !packed.unpack_narrow(block, tokens) {
-        let mut wide = [0; BLOCK];
-        packed.unpack(block, &mut wide);
-        *tokens = wide.map(|token| token as u32);
-    }
-}
-
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn largest(tokens: &NarrowBlock) -> u32 {
+fn largest(tokens: &NarrowGroup) -> u32 {
     tokens.iter().copied().fold(0, u32::max)
 }
 
-/// Text that is put together from pieces.
-struct Expansion {
-    bytes: Vec<u8>,
-    end: usize,
-}
-
-impl Expansion {
-    fn new(decoded_bytes: usize) -> Self {
-        Self {
-            bytes: vec![0; decoded_bytes + SPARE_BYTES],
-            end: 0,
+/// Writes the pieces of a group's tokens behind `end`. Leaves where each of them ends, and returns
+/// where the last one does.
+fn append<const N: usize>(
+    pieces: &[Piece; N],
+    tokens: &NarrowGroup,
+    mut end: usize,
+    bytes: &mut [u8],
+    ends: &mut NarrowGroup,
+) -> Result<usize, PageError> {
+    let strides = tokens.as_chunks::<STRIDE>().0.iter();
+    for (tokens, ends) in strides.zip(ends.as_chunks_mut::<STRIDE>().0) {
+        let free = bytes.get_mut(end..).and_then(|free| free.first_chunk_mut());
+        let free: &mut [u8; STRIDE_BYTES_MAX] = free.ok_or(TOO_LONG)?;
+        let mut used = 0;
+        for (&token, piece_end) in tokens.iter().zip(ends) {
+            let piece = &pieces[token as usize % N];
+            free[used..used + PIECE_BYTES].copy_from_slice(piece.bytes());
+            used += piece.len();
+            *piece_end = (end + used) as u32;
         }
+        end += used;
     }
-
-    /// Appends the pieces of a block's first tokens. Leaves where each of them ends.
-    #[inline(always)]
-    fn append<const N: usize>(
-        &mut self,
-        pieces: &[Piece; N],
-        tokens: &NarrowBlock,
-        count: usize,
-        ends: &mut NarrowBlock,
-    ) -> Result<(), PageError> {
-        let (strides, _) = tokens[..count.next_multiple_of(STRIDE)].as_chunks::<STRIDE>();
-        let (stride_ends, _) = ends.as_chunks_mut::<STRIDE>();
-        for (tokens, ends) in strides.iter().zip(stride_ends) {
-            let end = self.end;
-            let free = self.free()?;
-            let mut used = 0;
-            for (&token, piece_end) in tokens.iter().zip(ends) {
-                let piece = &pieces[token as usize % N];
-                free[used..used + PIECE_BYTES].copy_from_slice(piece.bytes());
-                used += piece.len();
-                *piece_end = (end + used) as u32;
-            }
-            self.end += used;
-        }
-        self.end = ends[count - 1] as usize;
-        Ok(())
-    }
-
-    /// What lies behind the text so far.
-    #[inline]
-    fn free(&mut self) -> Result<&mut [u8; STRIDE_BYTES_MAX], PageError> {
-        let free = self.bytes.get_mut(self.end..);
-        free.and_then(|free| free.first_chunk_mut()).ok_or(TOO_LONG)
-    }
-
-    fn finish(mut self) -> Result<Vec<u8>, PageError> {
-        if self.end + SPARE_BYTES != self.bytes.len() {
-            return Err(PageError::Malformed(
-                "cells have other lengths than the segment says",
-            ));
-        }
-        self.bytes.truncate(self.end);
-        Ok(self.bytes)
-    }
+    Ok(end)
 }
 
 impl<'a> TextDecoder<'a> for Grammar<'a> {
@@ -336,13 +302,13 @@ impl<'a> TextDecoder<'a> for Grammar<'a> {
         })
     }
 
-    fn decode(&self) -> Result<TextCells, PageError> {
+    fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
         match self.tokens.width() {
-            0..=LITERAL_BITS => self.expand::<LITERALS>(),
-            9 => self.expand::<512>(),
-            10 => self.expand::<1024>(),
-            11 => self.expand::<2048>(),
-            _ => self.expand::<TOKENS_MAX>(),
+            0..=LITERAL_BITS => self.expand::<LITERALS>(memory),
+            9 => self.expand::<512>(memory),
+            10 => self.expand::<1024>(memory),
+            11 => self.expand::<2048>(memory),
+            _ => self.expand::<TOKENS_MAX>(memory),
         }
     }
 
@@ -350,14 +316,13 @@ impl<'a> TextDecoder<'a> for Grammar<'a> {
         if slots.len() * RULES_A_CELL >= self.rules.count() {
             return self.gather_by_table(slots);
         }
-        let (mut offsets, mut bytes) = (vec![0], Vec::new());
-        let mut cell = Vec::new();
+        let (mut cells, mut cell) = (TextCells::default().emptied(slots.len(), 0), Vec::new());
         for &slot in slots {
-            bytes.extend_from_slice(self.cell(slot as usize, &mut cell)?);
-            self.check_length(bytes.len())?;
-            offsets.push(bytes.len() as i32);
+            (cells.bytes).extend_from_slice(self.cell(slot as usize, &mut cell)?);
+            self.check_length(cells.bytes.len())?;
+            cells.offsets.push(cells.bytes.len() as i32);
         }
-        Ok(TextCells { offsets, bytes })
+        Ok(cells)
     }
 
     fn cell<'b>(&'b self, slot: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {

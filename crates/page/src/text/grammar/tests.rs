@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::super::{TextDecoder, TextRows};
+use super::super::{TextCells, TextDecoder, TextRows};
 use super::{Draft, Grammar, Memory};
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
@@ -34,7 +34,7 @@ impl Written {
     /// All cells; one by one, some at once and many at once they are the same.
     fn cells(&self) -> Result<Vec<Vec<u8>>, PageError> {
         let grammar = self.open()?;
-        let text = grammar.decode()?;
+        let text = grammar.decode(TextCells::default())?;
         let cells: Vec<Vec<u8>> = text
             .offsets
             .windows(2)
@@ -61,7 +61,7 @@ impl Written {
             return;
         };
         let every_third: Vec<u32> = (0..self.rows as u32).step_by(3).collect();
-        let _ = grammar.decode();
+        let _ = grammar.decode(TextCells::default());
         let _ = grammar.gather(&every_third);
         let _ = grammar.gather(&every_third[..1]);
         let mut buffer = Vec::new();
@@ -170,7 +170,7 @@ fn small(rules: &[[u64; 2]], decoded_bytes: usize) -> Written {
 
 fn assert_refused(written: &Written) {
     let grammar = written.open().expect("the frame is right");
-    assert!(grammar.decode().is_err());
+    assert!(grammar.decode(TextCells::default()).is_err());
     assert!(grammar.gather(&[0]).is_err());
     assert!(grammar.cell(0, &mut Vec::new()).is_err());
 }
@@ -215,7 +215,7 @@ fn cells_have_the_length_that_is_announced() {
         small(&[[0, 1]], 5)
             .open()
             .expect("a frame")
-            .decode()
+            .decode(TextCells::default())
             .is_err()
     );
     assert_refused(&small(&[[0, 1]], 3));
