@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
-use page::{Page, Value};
+use page::{Page, PageError, Value};
 
 use super::data_set::DataSet;
 use super::draw::Draw;
@@ -21,13 +21,6 @@ enum KeyCell {
     Text(Range<usize>),
 }
 
-/// A row to be found.
-#[derive(Clone, Debug)]
-struct Target {
-    slot: usize,
-    key: Vec<KeyCell>,
-}
-
 /// A page and the rows to look for.
 #[derive(Debug)]
 pub struct Lookups {
@@ -35,7 +28,10 @@ pub struct Lookups {
     key: Vec<usize>,
     columns: usize,
     probe: usize,
-    targets: Vec<Target>,
+    /// The slots of the rows.
+    slots: Vec<usize>,
+    /// Their keys, one after the other, so that the harness itself goes through memory in order.
+    cells: Vec<KeyCell>,
     text: Vec<u8>,
 }
 
@@ -47,24 +43,24 @@ impl Lookups {
             key: data.schema.key.clone(),
             columns: data.arrays.len(),
             probe: data.probe,
-            targets: Vec::with_capacity(count),
+            slots: Vec::with_capacity(count),
+            cells: Vec::new(),
             text: Vec::new(),
         };
         let mut draw = Draw::new(0);
         for _ in 0..count {
             let slot = draw.below(lookups.page.rows() as u32) as usize;
-            let target = lookups.target(slot)?;
-            lookups.targets.push(target);
+            lookups.slots.push(slot);
+            lookups.note_key(slot)?;
         }
         Ok(lookups)
     }
 
-    fn target(&mut self, slot: usize) -> Result<Target> {
-        let mut key = Vec::with_capacity(self.key.len());
+    fn note_key(&mut self, slot: usize) -> Result<()> {
         let mut buffer = Vec::new();
         for &column in &self.key {
             let opened = self.page.column(column)?;
-            key.push(match opened.value(slot, &mut buffer)? {
+            self.cells.push(match opened.value(slot, &mut buffer)? {
                 Value::Bytes(bytes) => {
                     let start = self.text.len();
                     self.text.extend_from_slice(bytes);
@@ -75,20 +71,20 @@ impl Lookups {
                 other => anyhow::bail!("no data set has keys like {other:?}"),
             });
         }
-        Ok(Target { slot, key })
+        Ok(())
     }
 
     /// How many.
     pub fn count(&self) -> usize {
-        self.targets.len()
+        self.slots.len()
     }
 
     /// Reads one cell of the probed column for each row, by slot.
     pub fn values_by_slot(&self) -> Result<()> {
         let column = self.page.column(self.probe)?;
         let mut buffer = Vec::new();
-        for target in &self.targets {
-            black_box(column.value(target.slot, &mut buffer)?);
+        for &slot in &self.slots {
+            look_at(&column.value(slot, &mut buffer))?;
         }
         Ok(())
     }
@@ -96,19 +92,18 @@ impl Lookups {
     /// Finds each row by its key and reads all its cells.
     pub fn rows_by_key(&self) -> Result<()> {
         let mut buffer = Vec::new();
-        for target in &self.targets {
-            let cells = self.key.iter().zip(&target.key);
+        for (&slot, cells) in self.slots.iter().zip(self.cells.chunks(self.key.len())) {
+            let cells = self.key.iter().zip(cells);
             let found = self
                 .page
                 .find(cells.map(|(&column, cell)| (column, self.value(cell))))?;
             ensure!(
-                found.contains(&target.slot),
-                "slot {} has the key that is at {found:?}",
-                target.slot
+                found.contains(&slot),
+                "slot {slot} has the key that is at {found:?}"
             );
             for column in 0..self.columns {
                 let opened = self.page.column(column)?;
-                black_box(opened.value(found.start, &mut buffer)?);
+                look_at(&opened.value(found.start, &mut buffer))?;
             }
         }
         Ok(())
@@ -119,5 +114,14 @@ impl Lookups {
             KeyCell::Number(value) => *value,
             KeyCell::Text(range) => Value::Bytes(&self.text[range.clone()]),
         }
+    }
+}
+
+/// Has a value be there, where it was put: moving it on would take as long as finding it.
+#[inline]
+fn look_at(value: &Result<Value<'_>, PageError>) -> Result<()> {
+    match black_box(value) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.clone().into()),
     }
 }

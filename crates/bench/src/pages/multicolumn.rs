@@ -6,7 +6,7 @@ use anyhow::Result;
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use page::{Page, PageEncoder, PageIdentity};
+use page::{ColumnMemory, Page, PageEncoder, PageIdentity};
 use types::ColumnType;
 
 use super::contender::{Contender, Wanted};
@@ -71,12 +71,16 @@ impl Contender for Multicolumn {
             Wanted::One(column) => column..column + 1,
         };
         let mut arrays = Vec::with_capacity(columns.len());
+        let mut memory: Vec<ColumnMemory> =
+            columns.clone().map(|_| ColumnMemory::default()).collect();
         for_each_page(&types, pieces, |page| {
-            arrays.clear();
-            for column in columns.clone() {
-                arrays.push(page.decode(column)?);
+            for (column, memory) in columns.clone().zip(&mut memory) {
+                arrays.push(page.decode_into(column, memory)?);
             }
             each(&arrays);
+            for (memory, array) in memory.iter_mut().zip(arrays.drain(..)) {
+                memory.reclaim(array);
+            }
             Ok(())
         })
     }
