@@ -28,20 +28,23 @@ fn main() -> std::io::Result<()> {
             let name = |kind| folder.join(format!("{kind}-{number}-{rows}"));
             std::fs::write(name("integers"), integers(&values))?;
             std::fs::write(name("fractions"), fractions(&values))?;
-            std::fs::write(name("text"), text(&values))?;
+            std::fs::write(name("text"), text(&values, 1))?;
+            std::fs::write(name("grammar"), text(&values, PAGES_UNTIL_GRAMMAR))?;
         }
     }
     Ok(())
 }
 
 /// What values look like from row to row.
-const SHAPES: [fn(u64) -> u64; 7] = [
+const SHAPES: [fn(u64) -> u64; 9] = [
     |_| 7,
     |row| mix(row) % 13,
     |row| row * 5 + mix(row) % 4,
     |row| mix(row / 37) % 5000,
     |row| mix(row) >> if mix(row).is_multiple_of(50) { 0 } else { 57 },
     |row| mix(mix(row) % 20),
+    |row| 60 * (mix(row) % 300) + 15,
+    |row| 60 * (row * 61 + mix(row) % 300),
     mix,
 ];
 
@@ -58,7 +61,7 @@ fn integers(values: &[u64]) -> Vec<u8> {
             .map(|&value| (value % 3 > 0).then_some(value as i64)),
     );
     let columns: Vec<ArrayRef> = vec![Arc::new(whole), Arc::new(holes)];
-    seed(&[INT64, INT64], &[ColumnType::Int64; 2], &columns)
+    seed_after(1, &[INT64, INT64], &[ColumnType::Int64; 2], &columns)
 }
 
 fn fractions(values: &[u64]) -> Vec<u8> {
@@ -71,14 +74,15 @@ fn fractions(values: &[u64]) -> Vec<u8> {
         Arc::new(Float64Array::from_iter_values(floats)),
         Arc::new(decimals.with_data_type(DECIMAL.arrow_type())),
     ];
-    seed(
+    seed_after(
+        1,
         &[FLOAT64, DECIMAL_NUMBER],
         &[ColumnType::Float64, DECIMAL],
         &columns,
     )
 }
 
-fn text(values: &[u64]) -> Vec<u8> {
+fn text(values: &[u64], pages: usize) -> Vec<u8> {
     let short = values.iter().map(|value| format!("{value:09}"));
     let long = values
         .iter()
@@ -87,13 +91,19 @@ fn text(values: &[u64]) -> Vec<u8> {
         Arc::new(StringArray::from_iter_values(short)),
         Arc::new(StringArray::from_iter_values(long)),
     ];
-    seed(&[TEXT, TEXT], &[ColumnType::Text; 2], &columns)
+    seed_after(pages, &[TEXT, TEXT], &[ColumnType::Text; 2], &columns)
 }
 
-/// An input of `read_page`.
-fn seed(numbers: &[u8], types: &[ColumnType], columns: &[ArrayRef]) -> Vec<u8> {
-    let mut input = vec![numbers.len() as u8 - 1];
-    input.extend_from_slice(numbers);
-    PageEncoder::new(types, 1 << 16).encode(columns, 0, IDENTITY, &mut input);
+/// Pages after which a column of long text has a grammar.
+const PAGES_UNTIL_GRAMMAR: usize = 64;
+
+/// An input of `read_page`: so many times the same page, of which the last one counts.
+fn seed_after(pages: usize, numbers: &[u8], types: &[ColumnType], columns: &[ArrayRef]) -> Vec<u8> {
+    let (mut encoder, mut input) = (PageEncoder::new(types, 1 << 16), Vec::new());
+    for _ in 0..pages {
+        input = vec![numbers.len() as u8 - 1];
+        input.extend_from_slice(numbers);
+        encoder.encode(columns, 0, IDENTITY, &mut input);
+    }
     input
 }
