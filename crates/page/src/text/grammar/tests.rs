@@ -1,3 +1,5 @@
+//! Grammars of any cells round trip; those that no writer makes are refused.
+
 use proptest::prelude::*;
 
 use super::super::{TextCells, TextDecoder, TextRows};
