@@ -178,7 +178,7 @@ mod tests {
             tokens
         };
         let byte = |byte: u8| Token::from(byte);
-        assert_eq!(parse(""), []);
+        assert!(parse("").is_empty());
         assert_eq!(parse("abx"), [ab, byte(b'x')]);
         assert_eq!(parse("abcd"), [abc, byte(b'd')]);
         assert_eq!(parse("xabcdeabc"), [byte(b'x'), abcde, abc]);
