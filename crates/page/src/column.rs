@@ -170,16 +170,20 @@ impl<'a> Column<'a> {
     ///
     /// # Panics
     /// When the range ends behind the last row, or the value is of another type.
+    #[inline]
     pub fn find(&self, slots: Range<usize>, value: &Value<'_>) -> Result<Range<usize>, PageError> {
         assert!(slots.end <= self.rows, "slots are rows");
+        if let (NullMap::None, Cells::Words(words)) = (&self.nulls, &self.cells)
+            && let Some(word) = self.ordered_word(value)
+        {
+            return words.equal(slots, Sought::new(WordOrder::of(self.column_type), word));
+        }
+        self.find_any(slots, value)
+    }
+
+    fn find_any(&self, slots: Range<usize>, value: &Value<'_>) -> Result<Range<usize>, PageError> {
         let mut buffer = Vec::new();
         match (&self.cells, value) {
-            (Cells::Words(words), value)
-                if self.is_ordered_as_word(value) && matches!(self.nulls, NullMap::None) =>
-            {
-                let word = value.word().expect("the value was looked at");
-                words.equal(slots, Sought::new(WordOrder::of(self.column_type), word))
-            }
             (Cells::Text(text), &Value::Bytes(bytes)) if matches!(self.nulls, NullMap::None) => {
                 let first = text.partition(slots.clone(), &mut buffer, |cell| cell < bytes)?;
                 for slot in [first, first + 1] {
@@ -196,15 +200,22 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Words are compared without their types where that makes no difference.
-    fn is_ordered_as_word(&self, value: &Value<'_>) -> bool {
+    /// The value as a word, where words order as the column's values do.
+    #[inline]
+    fn ordered_word(&self, value: &Value<'_>) -> Option<u64> {
         match (value, self.column_type) {
-            (Value::UInt(_), ColumnType::UInt64) => true,
-            (Value::Decimal(_), ColumnType::Decimal { .. }) => value.word().is_some(),
-            (Value::Int(_), ColumnType::Int64 | ColumnType::Time) => true,
-            (Value::Int(_), ColumnType::Timestamp | ColumnType::TimestampTz) => true,
-            (Value::Int(_), ColumnType::Int16 | ColumnType::Int32 | ColumnType::Date) => true,
-            _ => false,
+            (&Value::Int(value), ColumnType::Int64 | ColumnType::Time) => Some(value as u64),
+            (&Value::Int(value), ColumnType::Timestamp | ColumnType::TimestampTz) => {
+                Some(value as u64)
+            }
+            (&Value::Int(value), ColumnType::Int16 | ColumnType::Int32 | ColumnType::Date) => {
+                Some(value as u64)
+            }
+            (&Value::UInt(value), ColumnType::UInt64) => Some(value),
+            (&Value::Decimal(value), ColumnType::Decimal { .. }) => {
+                i64::try_from(value).ok().map(|value| value as u64)
+            }
+            _ => None,
         }
     }
 
@@ -266,12 +277,7 @@ impl<'a> Column<'a> {
     /// The bounds as words; `None` where words do not order as the values do.
     fn word_range(&self, low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> Option<WordBounds> {
         let order = WordOrder::of(self.column_type);
-        let key = |value: &Value<'_>| {
-            self.is_ordered_as_word(value)
-                .then(|| value.word())
-                .flatten()
-                .map(|word| order.key(word))
-        };
+        let key = |value: &Value<'_>| self.ordered_word(value).map(|word| order.key(word));
         let low = match low {
             Bound::Unbounded => Some(0),
             Bound::Included(value) => Some(key(value)?),

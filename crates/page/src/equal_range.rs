@@ -8,7 +8,10 @@
 //! Invariant: it ends, within the slots, even if cells do not ascend.
 
 use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::Range;
+
+use crate::value::Sought;
 
 /// The slots whose cells are equal; where they would be, if there is none. `compare` says how
 /// the cell of a slot compares to the value.
@@ -47,10 +50,21 @@ pub(crate) fn equal_range<E>(
     Ok(first..start)
 }
 
+/// As [`equal_range`], for words that are there without fail.
+#[inline]
+pub(crate) fn equal_words(
+    slots: Range<usize>,
+    sought: Sought,
+    word: impl Fn(usize) -> u64,
+) -> Range<usize> {
+    let compare = |slot| Ok::<_, Infallible>(sought.compare(word(slot)));
+    let Ok(equal) = equal_range(slots, compare);
+    equal
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::convert::Infallible;
 
     use super::*;
 

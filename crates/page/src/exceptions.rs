@@ -60,8 +60,9 @@ pub(crate) fn write(
         "slots ascend"
     );
     put_unsigned(segment, exceptions.len() as u64);
-    let values = || exceptions.iter().map(|exception| exception.value as i64);
-    let (Some(low), Some(high)) = (values().min(), values().max()) else {
+    let values: Vec<u64> = exceptions.iter().map(|exception| exception.value).collect();
+    let signed = values.iter().map(|&value| value as i64);
+    let (Some(low), Some(high)) = (signed.clone().min(), signed.max()) else {
         return;
     };
     let width = bits(high.wrapping_sub(low) as u64);
@@ -77,7 +78,6 @@ pub(crate) fn write(
         section.extend_from_slice(&(end as u16).to_le_bytes());
     }
     section.extend(exceptions.iter().map(|exception| exception.slot as u8));
-    let values: Vec<u64> = values().map(|value| value as u64).collect();
     pack_mapped(&values, width, section, |value| {
         value.wrapping_sub(low as u64)
     });
@@ -167,8 +167,8 @@ impl<'a> Exceptions<'a> {
         begin.min(end)..end
     }
 
-    /// The numbers of the exceptions from slot `first` to below slot `end`, which are in one
-    /// group.
+    /// The numbers of the exceptions from slot `first` to below slot `end`, which is behind it and
+    /// at most the end of its group.
     #[inline]
     pub(crate) fn between(&self, first: usize, end: usize) -> Range<usize> {
         if self.count == 0 {
@@ -176,15 +176,15 @@ impl<'a> Exceptions<'a> {
         }
         let group = self.in_group(first / GROUP);
         let slots = &self.slots[group.start..];
-        let start = group.start + count_below(slots, group.len(), (first % GROUP) as u8);
-        match end % GROUP {
-            0 => start..group.end,
-            end => start..group.start + count_below(slots, group.len(), end as u8),
-        }
+        let (first, last) = ((first % GROUP) as u8, ((end - 1) % GROUP) as u8);
+        let below = count(slots, group.len(), |slot| slot < first);
+        let up_to = count(slots, group.len(), |slot| slot <= last);
+        group.start + below..group.start + up_to.max(below)
     }
 
     /// The exceptions of a block: slots in the block, and values.
-    pub(crate) fn in_block(&self, block: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
+    #[inline]
+    pub(crate) fn in_block(&self, block: usize) -> impl Iterator<Item = (usize, u64)> + Clone + '_ {
         let numbers = self.between(block * BLOCK, (block + 1) * BLOCK);
         numbers.map(|index| (usize::from(self.slots[index]) % BLOCK, self.value(index)))
     }
@@ -202,7 +202,8 @@ impl<'a> Exceptions<'a> {
         }
         let group = self.in_group(slot / GROUP);
         let slot = (slot % GROUP) as u8;
-        let index = group.start + count_below(&self.slots[group.start..], group.len(), slot);
+        let slots = &self.slots[group.start..];
+        let index = group.start + count(slots, group.len(), |other| other < slot);
         (index < group.end && self.slots[index] == slot).then(|| self.value(index))
     }
 
@@ -302,23 +303,21 @@ static MASKS: [[u8; STRIDE]; STRIDE + 1] = {
     masks
 };
 
-/// How many of the first `count` slots, which are different, are below `limit`. Compares all of
-/// a stride: where they are is not to be guessed by the processor.
+/// How many of the first `count` slots, which are different, `is` holds for. Looks at all of a
+/// stride: where they are is not to be guessed by the processor.
 #[inline]
-fn count_below(slots: &[u8], count: usize, limit: u8) -> usize {
-    let (mut below, mut done) = (0, 0);
+fn count(slots: &[u8], count: usize, is: impl Fn(u8) -> bool) -> usize {
+    let (mut counted, mut done) = (0, 0);
     while done < count {
         let stride = slots[done..].first_chunk::<STRIDE>().copied();
         let stride = stride.unwrap_or_else(|| padded(&slots[done..]));
         let mask = &MASKS[(count - done).min(STRIDE)];
-        let counted = stride
-            .iter()
-            .zip(mask)
-            .map(|(&slot, &mask)| u8::from(slot < limit) & mask);
-        below += usize::from(counted.fold(0, u8::wrapping_add));
+        let masked = |(&slot, &mask): (&u8, &u8)| u8::from(is(slot)) & mask;
+        let in_stride = stride.iter().zip(mask).map(masked);
+        counted += usize::from(in_stride.fold(0, u8::wrapping_add));
         done += STRIDE;
     }
-    below
+    counted
 }
 
 #[cold]

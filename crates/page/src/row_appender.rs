@@ -12,8 +12,9 @@
 //! further than [`ROWS_MAX`] rows ahead.
 //!
 //! Invariants: pages are to the byte those that [`PageEncoder::encode`] makes of all rows as one
-//! batch (in which NULL cells hide no text: that would count, too). A row is taken whole or not at all. What waits is bounded: twice [`ROWS_MAX`] rows, and
-//! of each column of text twice what a page may unfold to, and one row.
+//! batch (in which NULL cells hide no text: that would count, too). A row is taken whole or not
+//! at all. What waits is bounded: twice [`ROWS_MAX`] rows, and of each column of text twice what a
+//! page may unfold to, and one row.
 
 use arrow_array::{Array, ArrayRef};
 use types::ColumnType;

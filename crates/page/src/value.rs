@@ -50,17 +50,6 @@ impl Value<'_> {
             _ => panic!("values of different types were compared"),
         }
     }
-
-    /// The value as a word, if a column of the type could hold it as one.
-    pub(crate) fn word(&self) -> Option<u64> {
-        match *self {
-            Value::Bool(value) => Some(u64::from(value)),
-            Value::Int(value) => Some(value as u64),
-            Value::UInt(value) => Some(value),
-            Value::Decimal(value) => i64::try_from(value).ok().map(|value| value as u64),
-            _ => None,
-        }
-    }
 }
 
 /// Integers that order as floats do.
@@ -133,7 +122,8 @@ impl Sought {
         self.order.key(word) >= self.key
     }
 
-    /// Where between two words the sought one lies, about: 0 at the lower, 1 at the higher.
+    /// Where between two words the sought one lies, about: 0 at the lower, 1 at the higher. (Words
+    /// further apart than half of all there are give any number: unsigned ones convert slowly.)
     #[inline]
     pub(crate) fn share(self, low: u64, high: u64) -> f64 {
         let low = self.order.key(low);
@@ -141,7 +131,7 @@ impl Sought {
             self.key.wrapping_sub(low),
             self.order.key(high).wrapping_sub(low),
         );
-        part as f64 / whole as f64
+        part as i64 as f64 / whole as i64 as f64
     }
 }
 

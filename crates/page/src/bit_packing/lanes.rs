@@ -89,8 +89,8 @@ fn pack_group<const WIDTH: usize>(values: &[u32; GROUP], out: &mut Vec<u8>) {
 
 /// Unpacks block number `block` (0 to 3) of the group at the start of `packed`.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-pub(super) fn unpack(packed: &[u8], width: u32, block: usize, values: &mut NarrowBlock) {
-    with_width!(width, WIDTH => unpack_any_block::<WIDTH>(packed, block, values));
+pub(super) fn unpack(packed: &[u8], width: u32, block: usize) -> NarrowBlock {
+    with_width!(width, WIDTH => unpack_any_block::<WIDTH>(packed, block))
 }
 
 /// Unpacks the group at the start of `packed`.
@@ -103,31 +103,33 @@ pub(super) fn unpack_group(packed: &[u8], width: u32, values: &mut NarrowGroup) 
 fn unpack_all_blocks<const WIDTH: usize>(packed: &[u8], values: &mut NarrowGroup) {
     let (blocks, _) = values.as_chunks_mut::<BLOCK>();
     for (block, values) in blocks.iter_mut().enumerate() {
-        unpack_any_block::<WIDTH>(packed, block, values);
+        *values = unpack_any_block::<WIDTH>(packed, block);
     }
 }
 
 #[inline(always)]
-fn unpack_any_block<const WIDTH: usize>(packed: &[u8], block: usize, values: &mut NarrowBlock) {
+fn unpack_any_block<const WIDTH: usize>(packed: &[u8], block: usize) -> NarrowBlock {
     match block {
-        0 => unpack_block::<WIDTH, 0>(packed, values),
-        1 => unpack_block::<WIDTH, 1>(packed, values),
-        2 => unpack_block::<WIDTH, 2>(packed, values),
-        _ => unpack_block::<WIDTH, 3>(packed, values),
+        0 => unpack_block::<WIDTH, 0>(packed),
+        1 => unpack_block::<WIDTH, 1>(packed),
+        2 => unpack_block::<WIDTH, 2>(packed),
+        _ => unpack_block::<WIDTH, 3>(packed),
     }
 }
 
 #[inline(always)]
-fn unpack_block<const WIDTH: usize, const NUMBER: usize>(packed: &[u8], values: &mut NarrowBlock) {
+fn unpack_block<const WIDTH: usize, const NUMBER: usize>(packed: &[u8]) -> NarrowBlock {
     let words: &[[u8; ROW_BYTES]; WIDTH] = packed
         .as_chunks()
         .0
         .first_chunk()
         .expect("the caller hands over a whole group");
+    let mut values = [0; BLOCK];
     let (rows, _) = values.as_chunks_mut::<LANES>();
     for (index, row) in rows.iter_mut().enumerate() {
         *row = unpack_row(words, NUMBER * ROWS_A_BLOCK + index);
     }
+    values
 }
 
 #[inline(always)]

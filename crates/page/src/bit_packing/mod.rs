@@ -13,8 +13,7 @@ mod lanes;
 use crate::cursor::Cursor;
 use crate::error::PageError;
 
-use lanes::NarrowBlock;
-pub(crate) use lanes::{GROUP, NarrowGroup};
+pub(crate) use lanes::{GROUP, NarrowBlock, NarrowGroup};
 
 /// Values that are unpacked at once.
 pub(crate) const BLOCK: usize = 64;
@@ -198,28 +197,33 @@ impl<'a> Packed<'a> {
     pub(crate) fn unpack(&self, block: usize, values: &mut Block) {
         match block.checked_sub(self.count_in_lanes() / BLOCK) {
             Some(block) => end_to_end::unpack(self.rest(), self.width, block, values),
-            None => {
-                let mut narrow = [0; BLOCK];
-                self.unpack_narrow(block, &mut narrow);
-                *values = narrow.map(u64::from);
-            }
+            None => *values = self.unpack_lanes(block).map(u64::from),
         }
+    }
+
+    /// Unpacks a block of narrow values; what lies behind the last value is anything.
+    #[inline]
+    pub(crate) fn unpack_narrow(&self, block: usize) -> NarrowBlock {
+        if block * BLOCK < self.count_in_lanes() {
+            return self.unpack_lanes(block);
+        }
+        let mut values = [0; BLOCK];
+        self.unpack(block, &mut values);
+        values.map(|value| value as u32)
     }
 
     /// Unpacks a block that is in lanes.
     #[inline]
-    fn unpack_narrow(&self, block: usize, values: &mut NarrowBlock) {
+    fn unpack_lanes(&self, block: usize) -> NarrowBlock {
         let (group, number) = (block / BLOCKS_A_GROUP, block % BLOCKS_A_GROUP);
-        lanes::unpack(self.group(group), self.width, number, values);
+        lanes::unpack(self.group(group), self.width, number)
     }
 
     /// The sum of the first `count` values (1 to 64) of a block, wrapping.
     #[inline]
     pub(crate) fn sum(&self, block: usize, count: usize) -> u64 {
         if block * BLOCK < self.count_in_lanes() {
-            let mut values = [0; BLOCK];
-            self.unpack_narrow(block, &mut values);
-            return lanes::sum(&values, count);
+            return lanes::sum(&self.unpack_lanes(block), count);
         }
         let mut values = [0; BLOCK];
         self.unpack(block, &mut values);

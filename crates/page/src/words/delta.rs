@@ -19,7 +19,6 @@
 //! where words fall below the even steps, so much less that no start is negative.
 
 use std::array::from_fn;
-use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
@@ -27,14 +26,14 @@ use arrow_buffer::BooleanBuffer;
 use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, Block, GROUP, Packed, bits, pack};
 use crate::cell::{Cell, Lane};
 use crate::cursor::{Cursor, put_signed};
-use crate::equal_range::equal_range;
+use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
 use crate::value::{Sought, WordRange};
 
-use super::group::{add_up, widen};
+use super::group::{ROW, add_up, row_sums, widen};
 use super::pfor::{above, find_exceptions};
-use super::{Profile, Sink, WordDecoder, block_bits, buffer_of};
+use super::{Profile, Sink, WordDecoder, append_to, block_bits, buffer_of};
 
 /// What the first word of each block is above even steps from the first of all.
 fn rises(words: &[u64], step: i64) -> impl Iterator<Item = i64> + '_ {
@@ -116,10 +115,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
-        self.for_each(self.climbs.count(), |group| {
-            cells.extend_from_slice(group);
-            Ok(())
-        })
+        self.for_each(self.climbs.count(), append_to(cells))
     }
 
     fn for_each<T: Cell>(
@@ -170,47 +166,27 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         self.unpack(index, words);
     }
 
-    /// Guesses the block, then adds up its climbs until the word is reached: neither takes the
-    /// processor by surprise, as halving does.
+    /// Guesses the block, then looks at it as a whole: neither takes the processor by surprise,
+    /// as halving does.
     fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
         if slots.is_empty() {
             return slots;
         }
         let index = self.last_less(slots.start / BLOCK..slots.end.div_ceil(BLOCK), sought);
-        let begin = index * BLOCK;
-        let inside = slots.start.max(begin) - begin..slots.end.min(begin + BLOCK) - begin;
-        let mut climbs = [0; BLOCK];
-        self.climbs_of(index, &mut climbs);
-        let in_front = climbs[..inside.start].iter();
-        let mut word = in_front.fold(self.before(index, self.starts.get(index)), |word, climb| {
-            word.wrapping_add(climb.wrapping_add(self.step))
-        });
-        let mut words = climbs[inside].iter().map(|climb| {
-            word = word.wrapping_add(climb.wrapping_add(self.step));
-            word
-        });
-        let inside = slots.start.max(begin)..slots.end.min(begin + BLOCK);
-        let mut reached = None;
-        let less = words.position(|word| {
-            reached = Some(word);
-            sought.is_reached(word)
-        });
-        let Some(less) = less else {
-            // Perhaps the next block begins with it.
-            let next = inside.end..slots.end;
-            return match !next.is_empty() && sought.compare(self.get(next.start)).is_eq() {
-                true => self.equal_by_slot(next, sought),
-                false => inside.end..inside.end,
-            };
+        let block = index * BLOCK..(index + 1) * BLOCK;
+        let inside = slots.start.max(block.start)..slots.end.min(block.end);
+        let word = |slot| self.get(slot);
+        let equal = match inside == block && self.climbs.is_narrow() {
+            true => self.equal_in_block(index, sought),
+            false => equal_words(inside.clone(), sought, word),
         };
-        let first = inside.start + less;
-        if reached.is_some_and(|word| sought.compare(word).is_ne()) {
-            return first..first;
+        let behind = inside.end..slots.end;
+        if equal.end < inside.end || behind.is_empty() || sought.compare(word(behind.start)).is_ne()
+        {
+            return equal;
         }
-        match words.position(|word| sought.compare(word).is_ne()) {
-            Some(more) => first..first + 1 + more,
-            None => first..self.equal_by_slot(inside.end..slots.end, sought).end,
-        }
+        // The next block begins with it.
+        equal.start..equal_words(behind, sought, word).end
     }
 
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
@@ -267,7 +243,8 @@ impl Delta<'_> {
         }
         low += 1;
         let share = sought.share(second, last);
-        let (mut guess, mut step) = (low + (share * (high - low) as f64) as usize, 1);
+        let ahead = (share * (high - low) as i64 as f64) as isize;
+        let (mut guess, mut step) = (low.saturating_add_signed(ahead), 1);
         // The start of `low` is less, that of `high` is not.
         while high - low > 1 {
             let block = match step < high - low {
@@ -283,12 +260,69 @@ impl Delta<'_> {
         low
     }
 
-    /// As [`WordDecoder::equal`], on words one by one.
-    fn equal_by_slot(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
-        let Ok(equal) = equal_range(slots, |slot| {
-            Ok::<_, Infallible>(sought.compare(self.get(slot)))
-        });
-        equal
+    /// The slots of the sought word in a whole block of narrow climbs. The sums of rows tell which
+    /// row it is in, or in front of.
+    fn equal_in_block(&self, index: usize, sought: Sought) -> Range<usize> {
+        let block = index * BLOCK..(index + 1) * BLOCK;
+        let climbs = self.climbs.unpack_narrow(index);
+        let exceptions = self.exceptions.in_block(index);
+        let mut sums = row_sums(&climbs);
+        for (slot, value) in exceptions.clone() {
+            sums[slot / ROW] = sums[slot / ROW].wrapping_add(self.above(value));
+        }
+        let mut end = self.before(index, self.starts.get(index));
+        let (mut row, mut before) = (0, end);
+        for sum in sums {
+            end = end
+                .wrapping_add(sum)
+                .wrapping_add(self.step.wrapping_mul(ROW as u64));
+            let is_less = !sought.is_reached(end);
+            row += usize::from(is_less);
+            before = if is_less { end } else { before };
+        }
+        let Some(climbs) = climbs.as_chunks().0.get(row) else {
+            return block.end..block.end;
+        };
+        let mut words = climbs.map(u64::from);
+        for (slot, value) in exceptions.filter(|(slot, _)| slot / ROW == row) {
+            words[slot % ROW] = words[slot % ROW].wrapping_add(self.above(value));
+        }
+        self.add_up(&mut words, before);
+        self.equal_in_row(&words, block.start + row * ROW..block.end, sought)
+    }
+
+    /// Makes words of climbs that follow one another. `before` is the word in front of them.
+    #[inline]
+    fn add_up(&self, climbs: &mut [u64], before: u64) {
+        let mut word = before;
+        for climb in climbs {
+            // In this order only one addition waits for the word before.
+            word = word.wrapping_add(climb.wrapping_add(self.step));
+            *climb = word;
+        }
+    }
+
+    /// The slots of the sought word, where the first row of `slots` has words that are not less.
+    #[inline]
+    fn equal_in_row(&self, row: &[u64; ROW], slots: Range<usize>, sought: Sought) -> Range<usize> {
+        let less = row
+            .iter()
+            .map(|&word| usize::from(!sought.is_reached(word)));
+        // Words that do not ascend may count as less, all of them.
+        let less = less.sum::<usize>().min(ROW - 1);
+        let first = slots.start + less;
+        if sought.compare(row[less]).is_ne() {
+            return first..first;
+        }
+        let next = first + 1;
+        let is_last = match row.get(less + 1) {
+            Some(word) => sought.compare(*word).is_ne(),
+            None => next == slots.end || sought.compare(self.get(next)).is_ne(),
+        };
+        match is_last {
+            true => first..next, // Values of keys are mostly unique.
+            false => first..equal_words(next..slots.end, sought, |slot| self.get(slot)).end,
+        }
     }
 
     /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.
@@ -331,12 +365,7 @@ impl Delta<'_> {
     /// The words of a block.
     fn unpack(&self, index: usize, block: &mut Block) {
         self.climbs_of(index, block);
-        let mut word = self.before(index, self.starts.get(index));
-        for climb in block.iter_mut() {
-            // In this order only one addition waits for the word before.
-            word = word.wrapping_add(climb.wrapping_add(self.step));
-            *climb = word;
-        }
+        self.add_up(block, self.before(index, self.starts.get(index)));
     }
 
     /// The climbs of a block.
@@ -360,5 +389,61 @@ impl Delta<'_> {
     #[inline]
     fn above(&self, value: u64) -> u64 {
         above(value, self.climbs.width())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::value::WordOrder;
+
+    use super::*;
+
+    /// Words that climb, stand still for a while, and leap: beyond any width, each a thousandth.
+    fn words(repeat: usize) -> Vec<u64> {
+        let step = |row: usize| match row {
+            _ if !row.is_multiple_of(repeat) => 0,
+            _ if row % 1000 == 999 => 1 << 33,
+            _ => 3 + row as u64 * 7919 % 5,
+        };
+        let climb = |word: &mut u64, row| {
+            *word += step(row);
+            Some(*word)
+        };
+        (0..1500).scan(1 << 40, climb).collect()
+    }
+
+    #[test]
+    fn words_are_found_wherever_they_repeat() {
+        for repeat in [1, 2, 7, 64, 100] {
+            let words = words(repeat);
+            let (mut segment, mut section) = (Vec::new(), Vec::new());
+            let sink = &mut Sink {
+                segment: &mut segment,
+                section: &mut section,
+            };
+            encode(&words, &Profile::of(&words), sink);
+            let mut cursor = Cursor::new(&segment);
+            let delta = Delta::open(&mut cursor, words.len(), &section).expect("intact");
+            for slots in [
+                0..words.len(),
+                0..1000,
+                70..1450,
+                64..128,
+                130..135,
+                127..129,
+            ] {
+                check(&delta, &words, slots);
+            }
+        }
+    }
+
+    fn check(delta: &Delta<'_>, words: &[u64], slots: Range<usize>) {
+        let inside = &words[slots.clone()];
+        for word in words.iter().flat_map(|&word| [word - 1, word, word + 1]) {
+            let first = slots.start + inside.partition_point(|&other| other < word);
+            let end = slots.start + inside.partition_point(|&other| other <= word);
+            let found = delta.equal(slots.clone(), Sought::new(WordOrder::SIGNED, word));
+            assert_eq!(found, first..end, "{word} in {slots:?}");
+        }
     }
 }

@@ -35,7 +35,7 @@ const ROWS_PER_BYTE: usize = 8;
 
 /// The dictionary of a column's words.
 #[derive(Debug)]
-pub(super) struct Draft {
+struct Draft {
     /// Ascending as signed integers.
     entries: Vec<u64>,
     entry_profile: Profile,
@@ -46,7 +46,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// The dictionary, if it costs less than `cost_max`.
-    pub(super) fn of(words: &[u64], cost_max: usize) -> Option<Self> {
+    fn of(words: &[u64], cost_max: usize) -> Option<Self> {
         if cost_max <= cost_min(words) {
             return None;
         }
@@ -65,15 +65,19 @@ impl Draft {
         })
     }
 
-    pub(super) fn cost(&self) -> usize {
-        self.cost
-    }
-
-    pub(super) fn encode(&self, sink: &mut Sink<'_>) {
+    fn encode(&self, sink: &mut Sink<'_>) {
         put_unsigned(sink.segment, self.entries.len() as u64);
         encode_stream_as(&self.entries, &self.entry_profile, sink);
         encode_stream_as(&self.codes, &self.code_profile, sink);
     }
+}
+
+/// Encodes the words with a dictionary and returns what it costs, if that is less than
+/// `cost_max`.
+pub(super) fn encode(words: &[u64], cost_max: usize, sink: &mut Sink<'_>) -> Option<usize> {
+    let draft = Draft::of(words, cost_max)?;
+    draft.encode(sink);
+    Some(draft.cost)
 }
 
 /// What a dictionary costs at least, as far as a sample tells: as much as can be where hardly a
@@ -313,8 +317,7 @@ pub(crate) fn select_codes(
     }
     let mut decoded: Vec<Code> = Vec::with_capacity(rows);
     codes.decode(&mut decoded)?;
-    let largest = decoded.iter().copied().max().unwrap_or(0);
-    if usize::from(largest) >= contained.len() {
+    if usize::from(largest(&decoded)) >= contained.len() {
         return Err(NO_SUCH_CODE);
     }
     Ok(BooleanBuffer::collect_bool(rows, |row| {

@@ -9,11 +9,13 @@ use std::array::from_fn;
 
 use multiversion::multiversion;
 
-use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, GROUP, NarrowGroup};
+use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, GROUP, NarrowBlock, NarrowGroup};
 use crate::cell::{Cell, Lane};
 
-/// Climbs that are added up side by side.
-const STRIDE: usize = 8;
+/// Neighbours in a block that are added up side by side.
+pub(super) const ROW: usize = 8;
+
+const ROWS: usize = BLOCK / ROW;
 
 /// Cells that are `base` and a distance each.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
@@ -49,32 +51,39 @@ pub(super) fn add_up<T: Cell>(
         .zip(climbs.as_chunks::<BLOCK>().0.iter().zip(starts))
     {
         let mut before = T::Lane::cut(*start);
-        let (rows, _) = block.as_chunks_mut::<STRIDE>();
-        for (row, climbs) in rows.iter_mut().zip(climbs.as_chunks::<STRIDE>().0) {
+        let (rows, _) = block.as_chunks_mut::<ROW>();
+        for (row, climbs) in rows.iter_mut().zip(climbs.as_chunks::<ROW>().0) {
             let sums = sums(climbs.map(|climb| climb.plus(step))).map(|sum| sum.plus(before));
-            before = sums[STRIDE - 1];
+            before = sums[ROW - 1];
             *row = sums.map(T::from_lane);
         }
     }
 }
 
-/// The largest of some codes.
+/// The sums of each eight neighbours of a block.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
-pub(crate) fn largest(codes: &[u16]) -> u16 {
-    codes.iter().fold(0, |largest, &code| largest.max(code))
+pub(super) fn row_sums(climbs: &NarrowBlock) -> [u64; ROWS] {
+    let rows = climbs.as_chunks::<ROW>().0;
+    from_fn(|row| rows[row].iter().map(|&climb| u64::from(climb)).sum())
+}
+
+/// The largest of some numbers; 0 if there are none.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
+pub(crate) fn largest<N: Copy + Default + Ord>(numbers: &[N]) -> N {
+    numbers.iter().copied().fold(N::default(), N::max)
 }
 
 /// The sums of each lane and all before it, in as many steps as the stride has bits.
 #[inline(always)]
-fn sums<L: Lane>(lanes: [L; STRIDE]) -> [L; STRIDE] {
-    let pairs: [L; STRIDE] = from_fn(|i| {
+fn sums<L: Lane>(lanes: [L; ROW]) -> [L; ROW] {
+    let pairs: [L; ROW] = from_fn(|i| {
         if i < 1 {
             lanes[i]
         } else {
             lanes[i].plus(lanes[i - 1])
         }
     });
-    let fours: [L; STRIDE] = from_fn(|i| {
+    let fours: [L; ROW] = from_fn(|i| {
         if i < 2 {
             pairs[i]
         } else {
@@ -115,6 +124,13 @@ mod tests {
         check_sums::<i32>();
         check_sums::<u64>();
         check_sums::<i128>();
+    }
+
+    #[test]
+    fn rows_of_a_block_add_up() {
+        let climbs: NarrowBlock = from_fn(|i| u32::MAX - i as u32);
+        let sum = |row: usize| (0..ROW).map(|i| u64::from(climbs[row * ROW + i])).sum();
+        assert_eq!(row_sums(&climbs), from_fn::<u64, ROWS, _>(sum));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod constant;
 mod delta;
 mod dictionary;
 mod group;
+mod memory;
 mod multiples;
 mod pfor;
 mod plain;
@@ -19,7 +20,6 @@ mod profile;
 mod run_length;
 mod sample;
 
-use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, Buffer};
@@ -27,16 +27,17 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use crate::bit_packing::{Block, GROUP};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
-use crate::equal_range::equal_range;
+use crate::equal_range::{equal_range, equal_words};
 use crate::error::PageError;
 use crate::value::{Sought, WordRange};
 
 use constant::Constant;
 use delta::Delta;
 use dictionary::Dictionary;
-pub(crate) use dictionary::NO_SUCH_CODE;
-pub(crate) use dictionary::select_codes;
+pub(crate) use dictionary::{NO_SUCH_CODE, select_codes};
 pub(crate) use group::largest;
+use memory::Bound;
+pub(crate) use memory::Memory;
 use multiples::Multiples;
 use pfor::Pfor;
 use plain::Plain;
@@ -58,9 +59,7 @@ trait WordDecoder<'a>: Sized {
         rows: usize,
         each: impl FnMut(&[T]) -> Result<(), PageError>,
     ) -> Result<(), PageError> {
-        let mut cells = Vec::with_capacity(rows);
-        self.decode(&mut cells)?;
-        cells.chunks(GROUP).try_for_each(each)
+        hand_out(rows, |cells| self.decode(cells), each)
     }
 
     /// Appends the cells of `slots`, which ascend and are below the number of rows.
@@ -75,14 +74,30 @@ trait WordDecoder<'a>: Sized {
     /// The slots whose word is the one that is sought, where those that are less come first and
     /// those that are greater last; where it would be, if there is none.
     fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
-        let Ok(equal) = equal_range(slots, |slot| {
-            Ok::<_, Infallible>(sought.compare(self.get(slot)))
-        });
-        equal
+        equal_words(slots, sought, |slot| self.get(slot))
     }
 
     /// Which of `rows` words are in the range.
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError>;
+}
+
+/// Decodes all cells at once and hands them out some at a time.
+fn hand_out<T: Cell>(
+    rows: usize,
+    decode: impl FnOnce(&mut Vec<T>) -> Result<(), PageError>,
+    each: impl FnMut(&[T]) -> Result<(), PageError>,
+) -> Result<(), PageError> {
+    let mut cells = Vec::with_capacity(rows);
+    decode(&mut cells)?;
+    cells.chunks(GROUP).try_for_each(each)
+}
+
+/// Appends cells that are handed out.
+fn append_to<T: Cell>(cells: &mut Vec<T>) -> impl FnMut(&[T]) -> Result<(), PageError> + '_ {
+    |group| {
+        cells.extend_from_slice(group);
+        Ok(())
+    }
 }
 
 fn all_or_none(rows: usize, all: bool) -> BooleanBuffer {
@@ -123,11 +138,6 @@ pub(crate) enum WordCodec {
 }
 
 impl WordCodec {
-    /// Whether it is one of those that streams have.
-    fn is_stream(self) -> bool {
-        !matches!(self, Self::Dictionary | Self::Multiples)
-    }
-
     pub(crate) fn from_u8(number: u8) -> Option<Self> {
         [
             Self::Constant,
@@ -152,45 +162,6 @@ pub(crate) struct Sink<'a> {
     pub(crate) section: &'a mut Vec<u8>,
 }
 
-/// What a column remembers of its last page: pages of a column are mostly alike.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Memory {
-    last: Option<Last>,
-    /// Pages since all codecs competed.
-    pages: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    codec: WordCodec,
-    cost: usize,
-    rows: usize,
-}
-
-/// Pages for which the last choice holds before all codecs compete again.
-const PAGES_ALIKE: u32 = 15;
-
-impl Memory {
-    /// What so many rows cost at most as long as the last choice is as good as it was: an eighth
-    /// more than they did then.
-    fn cost_max(&self, last: Last, rows: usize) -> usize {
-        last.cost * rows / last.rows * 9 / 8
-    }
-
-    /// The last choice, unless it is time to look at all codecs.
-    fn last(&mut self) -> Option<Last> {
-        self.pages += 1;
-        self.last.filter(|_| self.pages <= PAGES_ALIKE)
-    }
-
-    fn remember(&mut self, codec: WordCodec, cost: usize, rows: usize, competed: bool) {
-        self.last = Some(Last { codec, cost, rows });
-        if competed {
-            self.pages = 0;
-        }
-    }
-}
-
 /// Encodes the words with the codec that costs least and returns it. `plain_bytes` is the width
 /// of a cell in plain form. As long as a page is like the one before, the others are not tried.
 pub(crate) fn encode(
@@ -199,52 +170,58 @@ pub(crate) fn encode(
     memory: &mut Memory,
     sink: &mut Sink<'_>,
 ) -> WordCodec {
-    let (rows, last) = (words.len(), memory.last());
-    let is_constant = words.iter().all(|&word| word == words[0]);
-    if let Some(last) = last.filter(|last| last.codec == WordCodec::Dictionary && !is_constant)
-        && let Some(dictionary) = dictionary::Draft::of(words, memory.cost_max(last, rows))
+    if let Some(bound) = memory.bound(words.len())
+        && let Some(codec) = encode_again(words, plain_bytes, bound, memory, sink)
     {
-        dictionary.encode(sink);
-        memory.remember(WordCodec::Dictionary, dictionary.cost(), rows, false);
-        return WordCodec::Dictionary;
+        return codec;
     }
-    if let Some(last) = last.filter(|last| last.codec.is_stream()) {
-        let profile = Profile::like(words, last.codec);
-        let choice = profile.cheapest(plain_bytes);
-        if choice.codec == last.codec && choice.cost <= memory.cost_max(last, rows) {
-            encode_as(choice.codec, words, &profile, plain_bytes, sink);
-            memory.remember(choice.codec, choice.cost, rows, false);
-            return choice.codec;
-        }
-    }
-    let profile = Profile::of(words);
-    let choice = profile.cheapest(plain_bytes);
-    let (codec, cost) = encode_cheapest(words, &profile, choice, plain_bytes, sink);
-    memory.remember(codec, cost, rows, true);
+    let (codec, cost) = encode_cheapest(words, plain_bytes, sink);
+    memory.competed(codec, cost, words.len());
     codec
 }
 
-/// Has all codecs compete. Returns the one that encoded, and what it costs.
-fn encode_cheapest(
+/// Encodes the words with the last page's codec, if that costs no more than the bound says.
+fn encode_again(
     words: &[u64],
-    profile: &Profile,
-    choice: Choice,
     plain_bytes: usize,
+    bound: Bound,
+    memory: &mut Memory,
     sink: &mut Sink<'_>,
-) -> (WordCodec, usize) {
-    let multiples = multiples::Draft::of(words, profile, choice);
+) -> Option<WordCodec> {
+    let cost = match bound.codec {
+        WordCodec::Dictionary if words.iter().all(|&word| word == words[0]) => return None,
+        WordCodec::Dictionary => dictionary::encode(words, bound.cost_max, sink)?,
+        WordCodec::Multiples => return None,
+        codec => {
+            let profile = Profile::like(words, codec);
+            let choice = profile.cheapest(plain_bytes);
+            if choice.codec != codec || choice.cost > bound.cost_max {
+                return None;
+            }
+            encode_as(codec, words, &profile, plain_bytes, sink);
+            choice.cost
+        }
+    };
+    memory.repeated(cost, words.len());
+    Some(bound.codec)
+}
+
+/// Has all codecs compete. Returns the one that encoded, and what it costs.
+fn encode_cheapest(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> (WordCodec, usize) {
+    let profile = Profile::of(words);
+    let choice = profile.cheapest(plain_bytes);
+    let multiples = multiples::Draft::of(words, &profile, choice);
     let cost = multiples
         .as_ref()
         .map_or(choice.cost, multiples::Draft::cost);
-    if let Some(dictionary) = dictionary::Draft::of(words, cost) {
-        dictionary.encode(sink);
-        return (WordCodec::Dictionary, dictionary.cost());
+    if let Some(cost) = dictionary::encode(words, cost, sink) {
+        return (WordCodec::Dictionary, cost);
     }
     if let Some(multiples) = multiples {
         multiples.encode(sink);
         return (WordCodec::Multiples, cost);
     }
-    encode_as(choice.codec, words, profile, plain_bytes, sink);
+    encode_as(choice.codec, words, &profile, plain_bytes, sink);
     (choice.codec, cost)
 }
 
@@ -255,9 +232,7 @@ pub(crate) fn encode_dictionary(
     cost: usize,
     sink: &mut Sink<'_>,
 ) -> Option<WordCodec> {
-    let dictionary = dictionary::Draft::of(words, cost)?;
-    dictionary.encode(sink);
-    Some(WordCodec::Dictionary)
+    dictionary::encode(words, cost, sink).map(|_| WordCodec::Dictionary)
 }
 
 /// As [`encode`], with the number of the codec in front.
@@ -386,6 +361,7 @@ impl<'a> Stream<'a> {
     }
 
     /// See [`WordDecoder::equal`].
+    #[inline]
     fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
         each_codec!(self, codec => codec.equal(slots, sought))
     }
@@ -465,6 +441,7 @@ impl<'a> Words<'a> {
 
     /// The slots whose word is the one that is sought, where those that are less come first and
     /// those that are greater last; where it would be, if there is none.
+    #[inline]
     pub(crate) fn equal(
         &self,
         slots: Range<usize>,

@@ -8,7 +8,6 @@
 //! A word is remainder + quotient × divisor, wrapping. Quotients are what any other stream is:
 //! frames, steps and runs apply to them.
 
-use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
@@ -16,7 +15,7 @@ use multiversion::multiversion;
 
 use crate::cell::{Cell, Lane};
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::equal_range::equal_range;
+use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::value::{Sought, WordOrder, WordRange};
 
@@ -45,7 +44,7 @@ impl Draft {
         if divisor <= 1 {
             return None;
         }
-        let remainder = profile.min.rem_euclid(divisor.min(i64::MAX as u64) as i64) as u64;
+        let (remainder, divisor) = (profile.min.rem_euclid(divisor) as u64, divisor as u64);
         let mut quotients = Vec::with_capacity(words.len());
         if !divide(words, remainder, divisor, &mut quotients) {
             return None;
@@ -73,7 +72,7 @@ impl Draft {
 }
 
 /// The greatest common divisor of the distances between some words.
-fn common_divisor(words: &[u64]) -> u64 {
+fn common_divisor(words: &[u64]) -> i64 {
     let count = words.len().min(SAMPLE);
     let mut divisor = 0;
     for index in 0..count {
@@ -83,7 +82,7 @@ fn common_divisor(words: &[u64]) -> u64 {
             break;
         }
     }
-    divisor.min(i64::MAX as u64)
+    i64::try_from(divisor).unwrap_or(1) // 2^63 divides hardly anything.
 }
 
 fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
@@ -187,10 +186,7 @@ impl<'a> Multiples<'a> {
                 _ => equal.end..equal.end,
             };
         }
-        let Ok(equal) = equal_range(slots, |slot| {
-            Ok::<_, Infallible>(sought.compare(self.get(slot)))
-        });
-        equal
+        equal_words(slots, sought, |slot| self.get(slot))
     }
 
     /// See [`super::WordDecoder::select`].

@@ -17,7 +17,7 @@ use crate::exceptions::{self, Exception, Exceptions};
 use crate::value::WordRange;
 
 use super::group::add_base;
-use super::{Profile, Sink, WordDecoder, all_or_none, block_bits, buffer_of};
+use super::{Profile, Sink, WordDecoder, all_or_none, append_to, block_bits, buffer_of};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (base, width) = (profile.base, profile.frame.width);
@@ -70,10 +70,7 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
     }
 
     fn decode<T: Cell>(&self, cells: &mut Vec<T>) -> Result<(), PageError> {
-        self.for_each(self.distances.count(), |group| {
-            cells.extend_from_slice(group);
-            Ok(())
-        })
+        self.for_each(self.distances.count(), append_to(cells))
     }
 
     fn for_each<T: Cell>(

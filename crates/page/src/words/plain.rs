@@ -4,19 +4,18 @@
 //! rows × cell bytes (1, 2, 4 or 8; the column's type says how many, streams have 8)
 //! ```
 
-use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
 
-use crate::bit_packing::{BLOCK, Block, GROUP};
+use crate::bit_packing::{BLOCK, Block};
 use crate::cell::Cell;
 use crate::cursor::Cursor;
-use crate::equal_range::equal_range;
+use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::value::{Sought, WordRange};
 
-use super::Sink;
+use super::{Sink, hand_out};
 
 pub(super) fn encode(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) {
     for word in words {
@@ -61,9 +60,7 @@ impl<'a> Plain<'a> {
         rows: usize,
         each: impl FnMut(&[T]) -> Result<(), PageError>,
     ) -> Result<(), PageError> {
-        let mut cells = Vec::with_capacity(rows);
-        self.decode(&mut cells)?;
-        cells.chunks(GROUP).try_for_each(each)
+        hand_out(rows, |cells| self.decode(cells), each)
     }
 
     pub(super) fn gather<T: Cell>(
@@ -100,10 +97,7 @@ impl<'a> Plain<'a> {
 
     /// See [`super::WordDecoder::equal`].
     pub(super) fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
-        let Ok(equal) = equal_range(slots, |slot| {
-            Ok::<_, Infallible>(sought.compare(self.get(slot)))
-        });
-        equal
+        equal_words(slots, sought, |slot| self.get(slot))
     }
 
     /// See [`super::WordDecoder::select`].

@@ -10,7 +10,6 @@
 //! value, wrapping.
 
 use std::cmp::Ordering;
-use std::convert::Infallible;
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -18,7 +17,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::equal_range::equal_range;
+use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::value::{Sought, WordRange};
 
@@ -81,6 +80,7 @@ impl FewRuns {
         self.words[ended.into_iter().sum::<usize>().min(FEW_RUNS - 1)]
     }
 
+    #[inline]
     fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
         let (mut first, mut end) = (slots.start, slots.start);
         for (word, run_end) in self.words.into_iter().zip(self.ends) {
@@ -182,9 +182,7 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
             true => self.ends.count() - 1,
             false => self.seek(first, slots.end as u64 - 1),
         };
-        let Ok(runs) = equal_range(first..last + 1, |run| {
-            Ok::<_, Infallible>(sought.compare(self.word(run)))
-        });
+        let runs = equal_words(first..last + 1, sought, |run| self.word(run));
         let within = |begin: usize| begin.max(slots.start).min(slots.end);
         let begin = within(self.begin(runs.start));
         begin..within(self.begin(runs.end)).max(begin)
