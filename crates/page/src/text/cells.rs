@@ -28,12 +28,14 @@ impl TextCells {
         self
     }
 
+    /// Where the last cell ends.
+    pub(super) fn end(&self) -> usize {
+        self.offsets.last().map_or(0, |&end| end as usize)
+    }
+
     /// Collects cells that lie ready.
-    pub(super) fn collect<'a>(
-        self,
-        cells: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
-    ) -> Self {
-        let mut collected = self.emptied(cells.len(), 0);
+    pub(super) fn of<'a>(cells: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Self {
+        let mut collected = Self::default().emptied(cells.len(), 0);
         collected
             .bytes
             .reserve_exact(cells.clone().map(<[u8]>::len).sum());

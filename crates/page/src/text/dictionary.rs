@@ -17,13 +17,13 @@ use crate::cell::Cell;
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
-use crate::words::{self, Sink, Stream};
+use crate::words::{self, NO_SUCH_CODE, Sink, Stream};
 
 use super::cells::TextCells;
 use super::ends::{self, Ends};
+use super::entries::Entries;
 use super::lengths::Lengths;
-use super::pieces::{NO_SUCH_PIECE, Pieces, append_letters};
-use super::{TextDecoder, TextRows, check_decoded_bytes};
+use super::{TextDecoder, TextRows};
 
 /// Rows to look at before the share of distinct cells counts.
 const ROWS_BEFORE_GIVING_UP: usize = 128;
@@ -175,7 +175,7 @@ impl<'a> TextDecoder<'a> for Dictionary<'a> {
     fn cell<'b>(&'b self, slot: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {
         let code = usize::from(self.codes.get(slot) as Code);
         if code >= self.ends.count() {
-            return Err(NO_SUCH_PIECE);
+            return Err(NO_SUCH_CODE);
         }
         self.ends.cell(code, self.bytes)
     }
@@ -206,78 +206,23 @@ impl Dictionary<'_> {
         for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
     ) -> Result<TextCells, PageError> {
         let offsets = self.ends.offsets(self.bytes.len())?;
-        let lengths = offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
-        let shortest = lengths.clone().min().unwrap_or(0);
-        let mut cells = match lengths.max().unwrap_or(0) {
-            1 if shortest == 1 => self.look_up_letters(count, memory, for_each),
-            0..16 => self.look_up_short::<16>(&offsets, count, memory, for_each),
-            16..32 => self.look_up_short::<32>(&offsets, count, memory, for_each),
-            _ => self.look_up_long(&offsets, count, memory, for_each),
-        }?;
-        cells.is_text = self
-            .entries(&offsets)
-            .all(|entry| std::str::from_utf8(entry).is_ok());
-        Ok(cells)
-    }
-
-    fn look_up_letters(
-        &self,
-        count: usize,
-        memory: TextCells,
-        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
-    ) -> Result<TextCells, PageError> {
-        let mut cells = memory.emptied(count, 0);
-        for_each(&mut |codes| append_letters(self.bytes, codes, &mut cells))?;
-        Ok(cells)
-    }
-
-    fn look_up_short<const N: usize>(
-        &self,
-        offsets: &[i32],
-        count: usize,
-        memory: TextCells,
-        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
-    ) -> Result<TextCells, PageError> {
-        let pieces = Pieces::<N>::of(self.entries(offsets));
-        let bytes = memory.bytes.len();
-        // No more than readers accept: that is longer than a piece for each row.
-        let mut cells = memory.emptied(count, bytes);
-        let mut end = 0;
-        for_each(&mut |codes| {
-            end = pieces.append_cells(codes, end, &mut cells)?;
-            Ok(())
-        })?;
+        let entries = Entries::of(&offsets, self.bytes, (self.segment_bytes, self.rows));
+        let mut cells = entries.cells(count, memory);
+        for_each(&mut |codes| entries.append(codes, &mut cells))?;
+        let end = cells.end();
         cells.bytes.truncate(end);
+        cells.is_text = is_text(&offsets, self.bytes);
         Ok(cells)
     }
+}
 
-    fn look_up_long(
-        &self,
-        offsets: &[i32],
-        count: usize,
-        memory: TextCells,
-        for_each: impl FnOnce(EachCodes<'_>) -> Result<(), PageError>,
-    ) -> Result<TextCells, PageError> {
-        let mut cells = memory.emptied(count, 0);
-        for_each(&mut |codes: &[Code]| {
-            for &code in codes {
-                let pair = offsets.get(usize::from(code)..usize::from(code) + 2);
-                let pair = pair.ok_or(NO_SUCH_PIECE)?;
-                let entry = &self.bytes[pair[0] as usize..pair[1] as usize];
-                let bytes = cells.bytes.len() + entry.len();
-                check_decoded_bytes(bytes, self.segment_bytes, self.rows)?;
-                cells.bytes.extend_from_slice(entry);
-                cells.offsets.push(bytes as i32);
-            }
-            Ok(())
-        })?;
-        Ok(cells)
-    }
-
-    fn entries(&self, offsets: &[i32]) -> impl Iterator<Item = &[u8]> {
-        let entry = |pair: &[i32]| &self.bytes[pair[0] as usize..pair[1] as usize];
-        offsets.windows(2).map(entry)
-    }
+/// Whether all entries are UTF-8.
+fn is_text(offsets: &[i32], bytes: &[u8]) -> bool {
+    let is_text = |pair: &[i32]| {
+        let entry = &bytes[pair[0] as usize..pair[1] as usize];
+        std::str::from_utf8(entry).is_ok()
+    };
+    offsets.windows(2).all(is_text)
 }
 
 /// What is done with some codes at a time.

@@ -45,7 +45,7 @@ impl<'a> TextDecoder<'a> for Plain<'a> {
             let slot = slot as usize;
             &self.bytes[offsets[slot] as usize..offsets[slot + 1] as usize]
         };
-        Ok(TextCells::default().collect(slots.iter().map(|&slot| cell(slot))))
+        Ok(TextCells::of(slots.iter().map(|&slot| cell(slot))))
     }
 
     fn cell<'b>(&'b self, slot: usize, _: &'b mut Vec<u8>) -> Result<&'b [u8], PageError> {

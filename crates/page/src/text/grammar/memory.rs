@@ -59,8 +59,8 @@ struct Learned {
     rules: Rules,
     parser: Parser,
     sample_bytes: usize,
-    /// Tokens per byte of text, the most on the page from which they were learned and the first ones
-    /// after it: rules always do best where they come from.
+    /// Tokens per byte of text, the most on the page from which they were learned and the first
+    /// ones after it: rules always do best where they come from.
     density: f64,
     pages: u32,
 }

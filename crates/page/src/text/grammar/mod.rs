@@ -7,7 +7,8 @@
 //!
 //! Tokens below `l` stand for a byte each, the others for what two earlier tokens stand for: rule
 //! `i`, which is token `l + i`, for its left part (the lower bits) and then its right part. The
-//! width is what the largest token needs. Each cell has its own tokens, so one cell can be read without the others.
+//! width is what the largest token needs. Each cell has its own tokens, so one cell can be read
+//! without the others.
 //!
 //! 1. Rules are learned from a sample (`training`: Larsson, Moffat, "Off-line dictionary-based
 //!    compression", DCC 1999), and kept from page to page (`memory`).
@@ -27,12 +28,10 @@ mod selection;
 mod tests;
 mod training;
 
-use multiversion::multiversion;
-
 use crate::bit_packing::{BLOCK, GROUP, NarrowGroup, Packed, bits, mask, pack, packed_bytes};
 use crate::cursor::{Cursor, put_unsigned};
 use crate::error::PageError;
-use crate::words::{self, Sink};
+use crate::words::{self, Sink, largest};
 
 use super::cells::{TextCells, TextWriter};
 use super::ends::{Ends, NOT_ASCENDING};
@@ -250,11 +249,6 @@ impl Grammar<'_> {
             Err(TOO_LONG)
         }
     }
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-fn largest(tokens: &NarrowGroup) -> u32 {
-    tokens.iter().copied().fold(0, u32::max)
 }
 
 /// Writes the pieces of a group's tokens behind `end`. Leaves where each of them ends, and returns

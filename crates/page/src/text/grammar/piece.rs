@@ -1,23 +1,19 @@
-//! What a token stands for: up to 15 bytes of text.
-
-/// Bytes of a piece at most: with its length it takes one register.
-pub(super) const PIECE_BYTES_MAX: usize = 15;
+//! What a token stands for: up to 15 bytes of text. With their length they take one register.
 
 /// Bytes of a piece and its length.
 pub(super) const PIECE_BYTES: usize = size_of::<u128>();
 
+/// A piece of text that a token stands for. No token stands for the empty one.
+pub(super) type Piece = super::super::piece::Piece<PIECE_BYTES>;
+
+/// Bytes of a piece at most.
+pub(super) const PIECE_BYTES_MAX: usize = Piece::BYTES_MAX;
+
 const LENGTH_SHIFT: u32 = 8 * PIECE_BYTES_MAX as u32;
 
-/// A piece of text, filled up with zeros, and behind it its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Piece([u8; PIECE_BYTES]);
-
 impl Piece {
-    /// No text. No token stands for it.
-    pub(super) const EMPTY: Self = Self([0; PIECE_BYTES]);
-
     pub(super) fn literal(byte: u8) -> Self {
-        Self::of(u128::from(byte), 1)
+        Self::of(&[byte])
     }
 
     /// Two pieces as one, unless that is too long.
@@ -28,29 +24,13 @@ impl Piece {
             return None;
         }
         let text = left.text() | right.text() << (8 * left.len());
-        Some(Self::of(text, length))
-    }
-
-    #[inline]
-    fn of(text: u128, length: usize) -> Self {
-        Self((text | (length as u128) << LENGTH_SHIFT).to_le_bytes())
-    }
-
-    /// The length, at most 15.
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        usize::from(self.0[PIECE_BYTES_MAX]) & PIECE_BYTES_MAX
-    }
-
-    /// The text and what lies behind it, to be copied at once.
-    #[inline]
-    pub(super) fn bytes(&self) -> &[u8; PIECE_BYTES] {
-        &self.0
+        let bytes = (text | (length as u128) << LENGTH_SHIFT).to_le_bytes();
+        Some(Self::of_bytes(bytes))
     }
 
     #[inline]
     fn text(self) -> u128 {
-        u128::from_le_bytes(self.0) & ((1 << LENGTH_SHIFT) - 1)
+        u128::from_le_bytes(*self.bytes()) & ((1 << LENGTH_SHIFT) - 1)
     }
 }
 
@@ -69,6 +49,7 @@ mod tests {
         let text = b"fifteen \0\xFFletter";
         for length in 1..=PIECE_BYTES_MAX {
             let whole = piece(&text[..length]).expect("short enough");
+            assert_eq!(whole, Piece::of(&text[..length]));
             assert_eq!(whole.len(), length);
             assert_eq!(whole.bytes()[..length], text[..length]);
             for middle in 1..length {
