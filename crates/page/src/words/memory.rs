@@ -8,6 +8,15 @@ use super::WordCodec;
 /// Pages for which the last choice holds before all codecs compete again.
 const PAGES_ALIKE: u32 = 15;
 
+/// A codec that encoded, and what it cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Encoded {
+    pub(super) codec: WordCodec,
+    /// Where the codec is one over other words: that of those.
+    pub(super) stream: Option<WordCodec>,
+    pub(super) cost: usize,
+}
+
 /// The last choice of a column.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
@@ -18,40 +27,30 @@ pub(crate) struct Memory {
 
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    codec: WordCodec,
-    cost: usize,
+    encoded: Encoded,
     rows: usize,
 }
 
-/// A codec, and what it may cost.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
-    pub(super) codec: WordCodec,
-    pub(super) cost_max: usize,
-}
-
 impl Memory {
-    /// The last choice and what so many rows may cost if it is as good as it was: an eighth more
-    /// than they did then. `None` if it is time to look at all codecs.
-    pub(super) fn bound(&self, rows: usize) -> Option<Bound> {
+    /// The last choice, with what so many rows may cost if it is as good as when it was made: an
+    /// eighth more than they did then. `None` if it is time to look at all codecs.
+    pub(super) fn bound(&self, rows: usize) -> Option<Encoded> {
         let last = self.last.filter(|_| self.pages < PAGES_ALIKE)?;
-        Some(Bound {
-            codec: last.codec,
-            cost_max: last.cost * rows / last.rows * 9 / 8,
+        let cost = last.encoded.cost * rows / last.rows * 9 / 8;
+        Some(Encoded {
+            cost,
+            ..last.encoded
         })
     }
 
     /// Notes who won when all codecs competed.
-    pub(super) fn competed(&mut self, codec: WordCodec, cost: usize, rows: usize) {
-        self.last = Some(Last { codec, cost, rows });
+    pub(super) fn competed(&mut self, encoded: Encoded, rows: usize) {
+        self.last = Some(Last { encoded, rows });
         self.pages = 0;
     }
 
-    /// Notes what the last choice cost another time.
-    pub(super) fn repeated(&mut self, cost: usize, rows: usize) {
-        if let Some(last) = &mut self.last {
-            (last.cost, last.rows) = (cost, rows);
-        }
+    /// Notes that the last choice held for another page.
+    pub(super) fn repeated(&mut self) {
         self.pages += 1;
     }
 }

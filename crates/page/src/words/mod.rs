@@ -36,12 +36,11 @@ use delta::Delta;
 use dictionary::Dictionary;
 pub(crate) use dictionary::{NO_SUCH_CODE, select_codes};
 pub(crate) use group::largest;
-use memory::Bound;
+use memory::Encoded;
 pub(crate) use memory::Memory;
 use multiples::Multiples;
 use pfor::Pfor;
 use plain::Plain;
-use profile::Choice;
 pub(crate) use profile::Profile;
 use run_length::RunLength;
 
@@ -171,58 +170,64 @@ pub(crate) fn encode(
     sink: &mut Sink<'_>,
 ) -> WordCodec {
     if let Some(bound) = memory.bound(words.len())
-        && let Some(codec) = encode_again(words, plain_bytes, bound, memory, sink)
+        && encode_again(words, plain_bytes, bound, sink)
     {
-        return codec;
+        memory.repeated();
+        return bound.codec;
     }
-    let (codec, cost) = encode_cheapest(words, plain_bytes, sink);
-    memory.competed(codec, cost, words.len());
-    codec
+    let encoded = encode_cheapest(words, plain_bytes, sink);
+    memory.competed(encoded, words.len());
+    encoded.codec
 }
 
 /// Encodes the words with the last page's codec, if that costs no more than the bound says.
-fn encode_again(
-    words: &[u64],
-    plain_bytes: usize,
-    bound: Bound,
-    memory: &mut Memory,
-    sink: &mut Sink<'_>,
-) -> Option<WordCodec> {
-    let cost = match bound.codec {
-        WordCodec::Dictionary if words.iter().all(|&word| word == words[0]) => return None,
-        WordCodec::Dictionary => dictionary::encode(words, bound.cost_max, sink)?,
-        WordCodec::Multiples => return None,
-        codec => {
+fn encode_again(words: &[u64], plain_bytes: usize, bound: Encoded, sink: &mut Sink<'_>) -> bool {
+    match (bound.codec, bound.stream) {
+        (WordCodec::Dictionary, _) => {
+            let is_constant = words.iter().all(|&word| word == words[0]);
+            !is_constant && dictionary::encode(words, bound.cost, sink).is_some()
+        }
+        (WordCodec::Multiples, Some(stream)) => {
+            let draft = multiples::Draft::like(words, stream, bound.cost);
+            draft.as_ref().inspect(|draft| draft.encode(sink)).is_some()
+        }
+        (codec, _) => {
             let profile = Profile::like(words, codec);
             let choice = profile.cheapest(plain_bytes);
-            if choice.codec != codec || choice.cost > bound.cost_max {
-                return None;
+            let is_alike = choice.codec == codec && choice.cost <= bound.cost;
+            if is_alike {
+                encode_as(codec, words, &profile, plain_bytes, sink);
             }
-            encode_as(codec, words, &profile, plain_bytes, sink);
-            choice.cost
+            is_alike
         }
-    };
-    memory.repeated(cost, words.len());
-    Some(bound.codec)
+    }
 }
 
-/// Has all codecs compete. Returns the one that encoded, and what it costs.
-fn encode_cheapest(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> (WordCodec, usize) {
+/// Has all codecs compete.
+fn encode_cheapest(words: &[u64], plain_bytes: usize, sink: &mut Sink<'_>) -> Encoded {
     let profile = Profile::of(words);
     let choice = profile.cheapest(plain_bytes);
-    let multiples = multiples::Draft::of(words, &profile, choice);
-    let cost = multiples
+    let multiples = multiples::Draft::of(words, choice.cost);
+    let encoded = |codec, cost| Encoded {
+        codec,
+        stream: None,
+        cost,
+    };
+    let cost_max = multiples
         .as_ref()
         .map_or(choice.cost, multiples::Draft::cost);
-    if let Some(cost) = dictionary::encode(words, cost, sink) {
-        return (WordCodec::Dictionary, cost);
+    if let Some(cost) = dictionary::encode(words, cost_max, sink) {
+        return encoded(WordCodec::Dictionary, cost);
     }
     if let Some(multiples) = multiples {
         multiples.encode(sink);
-        return (WordCodec::Multiples, cost);
+        return Encoded {
+            stream: Some(multiples.stream()),
+            ..encoded(WordCodec::Multiples, multiples.cost())
+        };
     }
     encode_as(choice.codec, words, &profile, plain_bytes, sink);
-    (choice.codec, cost)
+    encoded(choice.codec, choice.cost)
 }
 
 /// Encodes the words with a dictionary if that costs less than `cost`, what the next best codec

@@ -19,7 +19,7 @@ use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::value::{Sought, WordOrder, WordRange};
 
-use super::{Choice, Profile, Sink, Stream, encode_stream_as};
+use super::{Profile, Sink, Stream, WordCodec, encode_stream_as};
 
 /// Words whose distances are looked at before all words are.
 const SAMPLE: usize = 32;
@@ -34,34 +34,59 @@ pub(super) struct Draft {
     divisor: u64,
     quotients: Vec<u64>,
     profile: Profile,
+    stream: WordCodec,
     cost: usize,
 }
 
 impl Draft {
-    /// The quotients, if they cost less than `choice`.
-    pub(super) fn of(words: &[u64], profile: &Profile, choice: Choice) -> Option<Self> {
+    /// The quotients, if they cost less than `cost_max`.
+    pub(super) fn of(words: &[u64], cost_max: usize) -> Option<Self> {
+        Self::profiled(words, cost_max, Profile::of)
+    }
+
+    /// The quotients, if they cost less than `cost_max` with the stream codec that they had on
+    /// the last page.
+    pub(super) fn like(words: &[u64], stream: WordCodec, cost_max: usize) -> Option<Self> {
+        Self::profiled(words, cost_max, |quotients| {
+            Profile::like(quotients, stream)
+        })
+    }
+
+    fn profiled(
+        words: &[u64],
+        cost_max: usize,
+        profile: impl FnOnce(&[u64]) -> Profile,
+    ) -> Option<Self> {
         let divisor = common_divisor(words);
         if divisor <= 1 {
             return None;
         }
-        let (remainder, divisor) = (profile.min.rem_euclid(divisor) as u64, divisor as u64);
+        let remainder = (words[0] as i64).rem_euclid(divisor) as u64;
+        let divisor = divisor as u64;
         let mut quotients = Vec::with_capacity(words.len());
         if !divide(words, remainder, divisor, &mut quotients) {
             return None;
         }
-        let profile = Profile::of(&quotients);
-        let cost = profile.cheapest(size_of::<u64>()).cost + words.len() / ROWS_PER_BYTE;
-        (cost < choice.cost).then_some(Self {
+        let profile = profile(&quotients);
+        let choice = profile.cheapest(size_of::<u64>());
+        let cost = choice.cost + words.len() / ROWS_PER_BYTE;
+        (cost < cost_max).then_some(Self {
             remainder,
             divisor,
             quotients,
             profile,
+            stream: choice.codec,
             cost,
         })
     }
 
     pub(super) fn cost(&self) -> usize {
         self.cost
+    }
+
+    /// The codec of the quotients.
+    pub(super) fn stream(&self) -> WordCodec {
+        self.stream
     }
 
     pub(super) fn encode(&self, sink: &mut Sink<'_>) {
@@ -229,8 +254,7 @@ mod tests {
     use super::*;
 
     fn draft(words: &[u64]) -> Option<Draft> {
-        let profile = Profile::of(words);
-        Draft::of(words, &profile, profile.cheapest(size_of::<u64>()))
+        Draft::of(words, Profile::of(words).cheapest(size_of::<u64>()).cost)
     }
 
     #[test]
