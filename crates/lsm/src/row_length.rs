@@ -57,9 +57,9 @@ mod tests {
 
     use arrow_array::{BinaryArray, Int64Array};
     use arrow_buffer::{Buffer, OffsetBuffer};
-    use types::VersionKind;
 
     use super::*;
+    use crate::test_rows::put_columns;
 
     /// Rows that pretend to lengths: the same memory for every column, never touched.
     fn rows(lengths: &[i32]) -> VersionRows {
@@ -67,17 +67,8 @@ mod tests {
         let bytes = Buffer::from_vec(vec![0_u8; total as usize]);
         let offsets = OffsetBuffer::<i32>::from_lengths(lengths.iter().map(|&n| n as usize));
         let text: ArrayRef = Arc::new(BinaryArray::new(offsets, bytes, None));
-        let count = lengths.len();
-        VersionRows {
-            columns: vec![
-                Arc::clone(&text),
-                Arc::new(Int64Array::from(vec![1; count])),
-                text,
-            ],
-            positions: vec![1; count],
-            kinds: vec![VersionKind::Put as u8; count],
-            unchanged: None,
-        }
+        let numbers = Int64Array::from(vec![1; lengths.len()]);
+        put_columns(vec![Arc::clone(&text), Arc::new(numbers), text])
     }
 
     #[test]

@@ -1,39 +1,30 @@
 //! What merges keep, one rule a test.
 
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use types::VersionKind;
 
 use super::Retention;
 use crate::c0::merge_runs;
 use crate::memory_run::MemoryRun;
 use crate::test_rows::Written::{Delete, PatchNumber, PatchText, Put};
-use crate::test_rows::{Written, layout, run};
+use crate::test_rows::{Written, layout, read, run};
 
 /// A kept version: key, position, kind, number, text.
 type Kept = (i64, u64, VersionKind, Option<i64>, Option<String>);
 
 fn kept(run: &MemoryRun) -> Vec<Kept> {
     let block = run.block();
-    let column = |index| block.column(index).expect("columns in memory can be read");
-    let (ids, numbers, texts) = (column(0), column(1), column(2));
-    let (ids, numbers) = (
-        ids.as_primitive::<Int64Type>(),
-        numbers.as_primitive::<Int64Type>(),
-    );
-    let texts = texts.as_string::<i32>();
-    let version = |row| {
-        let versions = block.versions();
-        (
-            ids.value(row),
-            versions.positions.at(row),
-            versions.kinds.at(row),
-            numbers.is_valid(row).then(|| numbers.value(row)),
-            texts.is_valid(row).then(|| texts.value(row).to_owned()),
-        )
+    let column = |&index| block.column(index).expect("columns in memory can be read");
+    let columns: Vec<_> = layout().all_columns.iter().map(column).collect();
+    let versions = block.versions();
+    let version = |(row, (key, number, text))| {
+        let (position, kind) = (versions.positions.at(row), versions.kinds.at(row));
+        (key, position, kind, number, text)
     };
-    (0..run.rows()).map(version).collect()
+    read(&columns)
+        .into_iter()
+        .enumerate()
+        .map(version)
+        .collect()
 }
 
 /// Merges runs, newest first.

@@ -123,22 +123,17 @@ impl PendingRows {
 #[cfg(test)]
 mod tests {
     use arrow_array::{Int64Array, StringArray};
-    use types::VersionKind;
 
     use super::*;
+    use crate::test_rows::{integer_keys, put_columns};
 
     #[test]
     fn there_is_room_for_what_one_array_can_hold() {
-        let rows = VersionRows {
-            columns: vec![
-                Arc::new(Int64Array::from(vec![1, 2, 3])),
-                Arc::new(StringArray::from(vec!["12345", "123", "1234567"])),
-            ],
-            positions: vec![1; 3],
-            kinds: vec![VersionKind::Put as u8; 3],
-            unchanged: None,
-        };
-        let keys = SortKeys::compute(&rows.columns[..1], &[ColumnType::Int64]);
+        let rows = put_columns(vec![
+            Arc::new(Int64Array::from(vec![1, 2, 3])),
+            Arc::new(StringArray::from(vec!["12345", "123", "1234567"])),
+        ]);
+        let keys = integer_keys(&rows);
         let mut pending = PendingRows::new(keys.empty_like());
         let most = i32::MAX as usize;
         assert!(pending.has_room_for(most), "nothing waits");

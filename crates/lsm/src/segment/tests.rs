@@ -8,46 +8,19 @@ use arrow_array::types::{Int16Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use env::Env;
 use tempfile::TempDir;
-use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SortKeys, SourceType, TableId,
-    TableName, TableSchema, VersionKind, VersionRows,
-};
+use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
 
 use super::*;
 use crate::byte_fields::FieldReader;
 use crate::error::StoreError;
 use crate::page_cache::PageCache;
+use crate::test_rows::{self, Cell, integer_keys, put_columns, table_schema, version_rows};
 
 const TABLE: TableId = TableId(3);
 const PAGE_BYTES: usize = 4 << 10;
 
-fn column(name: &str, column_type: ColumnType) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: 1,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
-    }
-}
-
 fn schema() -> TableSchema {
-    TableSchema {
-        name: TableName {
-            schema: "public".to_owned(),
-            name: "t".to_owned(),
-        },
-        columns: vec![
-            column("id", ColumnType::Int64),
-            column("note", ColumnType::Text),
-        ],
-        key: vec![0],
-    }
+    table_schema(&[("id", ColumnType::Int64), ("note", ColumnType::Text)])
 }
 
 /// A version: key, position, kind. The text follows from the two numbers.
@@ -61,23 +34,16 @@ fn note(key: i64, position: u64) -> String {
 }
 
 fn rows(versions: &[Version]) -> (VersionRows, SortKeys) {
-    let mut builder = RowsBuilder::new(&schema());
-    for &(key, position, kind) in versions {
-        let [ColumnBuilder::Int64(id), ColumnBuilder::Text(text)] = builder.columns_mut() else {
-            panic!("the columns of the test's schema")
+    let version = |&(key, position, kind): &Version| {
+        let note = match kind {
+            VersionKind::Put => Cell::Text(note(key, position)),
+            VersionKind::Delete => Cell::Null,
+            VersionKind::Patch => Cell::Unchanged,
         };
-        id.append_value(key);
-        match kind {
-            VersionKind::Put => text.append_value(note(key, position)),
-            _ => text.append_null(),
-        }
-        match kind {
-            VersionKind::Patch => builder.finish_patch(CommitPosition(position), &[0b10]),
-            _ => builder.finish_version(CommitPosition(position), kind),
-        }
-    }
-    let rows = builder.build();
-    let keys = SortKeys::compute(&rows.columns[..1], &[ColumnType::Int64]);
+        test_rows::Version::new(position, kind, [Cell::Number(key), note])
+    };
+    let rows = version_rows(&schema(), versions.iter().map(version));
+    let keys = integer_keys(&rows);
     (rows, keys)
 }
 
@@ -213,17 +179,11 @@ fn long_rows_do_not_wait_for_a_page_full_of_short_ones() {
     let mut writer = folder.writer(1);
     let mut append = |range: std::ops::Range<i64>, length: usize| {
         let count = (range.end - range.start) as usize;
-        let rows = VersionRows {
-            columns: vec![
-                Arc::new(Int64Array::from_iter_values(range)),
-                Arc::new(StringArray::from(vec!["x".repeat(length); count])),
-            ],
-            positions: vec![1; count],
-            kinds: vec![VersionKind::Put as u8; count],
-            unchanged: None,
-        };
-        let keys = SortKeys::compute(&rows.columns[..1], &[ColumnType::Int64]);
-        writer.append(&rows, &keys).expect("append");
+        let rows = put_columns(vec![
+            Arc::new(Int64Array::from_iter_values(range)),
+            Arc::new(StringArray::from(vec!["x".repeat(length); count])),
+        ]);
+        writer.append(&rows, &integer_keys(&rows)).expect("append");
         writer.bytes_written()
     };
     append(0..40_000, 1);
@@ -480,15 +440,10 @@ fn long_keys_come_back_too() {
     let texts: Vec<String> = (0..500)
         .map(|row| format!("{row:05} {}", "x".repeat(row)))
         .collect();
-    let rows = VersionRows {
-        columns: vec![
-            Arc::new(Int64Array::from_iter_values(0..500)),
-            Arc::new(StringArray::from(texts)),
-        ],
-        positions: vec![1; 500],
-        kinds: vec![VersionKind::Put as u8; 500],
-        unchanged: None,
-    };
+    let rows = put_columns(vec![
+        Arc::new(Int64Array::from_iter_values(0..500)),
+        Arc::new(StringArray::from(texts)),
+    ]);
     let keys = SortKeys::compute(&rows.columns[1..], &[ColumnType::Text]);
     let id = SegmentId(1);
     let mut writer =

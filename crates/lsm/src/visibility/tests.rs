@@ -1,18 +1,11 @@
 //! What snapshots see, one rule a test.
 
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-
 use super::SnapshotFilter;
 use crate::key_range::KeyRange;
 use crate::merge::Merger;
 use crate::selection::Selection;
 use crate::test_rows::Written::{Delete, PatchNumber, PatchText, Put};
-use crate::test_rows::{Written, layout, run};
-
-/// Key, number, text.
-type Row = (i64, Option<i64>, Option<String>);
+use crate::test_rows::{Row, Written, layout, read, run};
 
 /// What a snapshot at `position` sees of runs, newest first.
 fn see(runs: &[&[Written]], position: u64, truncations: &[u64]) -> Vec<Row> {
@@ -36,19 +29,7 @@ fn see(runs: &[&[Written]], position: u64, truncations: &[u64]) -> Vec<Row> {
     let columns = kept
         .take_all(|batch| batch.columns())
         .expect("memory can be read");
-    let (ids, numbers) = (
-        columns[0].as_primitive::<Int64Type>(),
-        columns[1].as_primitive::<Int64Type>(),
-    );
-    let texts = columns[2].as_string::<i32>();
-    let row = |row| {
-        (
-            ids.value(row),
-            numbers.is_valid(row).then(|| numbers.value(row)),
-            texts.is_valid(row).then(|| texts.value(row).to_owned()),
-        )
-    };
-    (0..ids.len()).map(row).collect()
+    read(&columns)
 }
 
 fn row(key: i64, number: i64, text: &str) -> Row {

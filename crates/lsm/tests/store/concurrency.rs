@@ -10,61 +10,30 @@ use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use env::Env;
-use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
-use tempfile::TempDir;
-use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableId, TableName,
-    TableSchema, VersionKind,
-};
+use lsm::{Snapshot, Store, StoreOptions, Work};
+use types::{ColumnType, CommitPosition, TableId, TableSchema, VersionKind};
+
+use crate::folder::Folder;
+use crate::rows::{Cell, Version, table_schema, version_rows};
+use crate::tables::whole;
 
 const TABLES: [TableId; 2] = [TableId(1), TableId(2)];
 const ROWS: i64 = 500;
 const TRANSACTIONS: u64 = 3000;
 const AMOUNT: i64 = 1000;
 
-fn column(name: &str) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type: ColumnType::Int64,
-        nullable: false,
-        hidden: false,
-        source_number: 1,
-        source_type: SourceType {
-            oid: 20,
-            modifier: -1,
-            name: "bigint".to_owned(),
-        },
-    }
-}
-
 fn schema() -> TableSchema {
-    TableSchema {
-        name: TableName {
-            schema: "public".to_owned(),
-            name: "accounts".to_owned(),
-        },
-        columns: vec![column("id"), column("amount"), column("written")],
-        key: vec![0],
-    }
+    table_schema(&["id", "amount", "written"].map(|name| (name, ColumnType::Int64)))
 }
 
 fn ingest(store: &Store, table: TableId, position: u64, rows: &[(i64, i64)]) {
-    let mut builder = RowsBuilder::new(&schema());
-    for &(id, amount) in rows {
-        for (column, value) in builder
-            .columns_mut()
-            .iter_mut()
-            .zip([id, amount, position as i64])
-        {
-            let ColumnBuilder::Int64(cells) = column else {
-                panic!("integer columns")
-            };
-            cells.append_value(value);
-        }
-        builder.finish_version(CommitPosition(position), VersionKind::Put);
-    }
-    store.ingest(table, builder.build()).expect("ingest works");
+    let versions = rows.iter().map(|&(id, amount)| {
+        let cells = [id, amount, position as i64].map(Cell::Number);
+        Version::new(position, VersionKind::Put, cells)
+    });
+    store
+        .ingest(table, version_rows(&schema(), versions))
+        .expect("ingest works");
 }
 
 fn write(store: &Store) {
@@ -105,14 +74,9 @@ fn write(store: &Store) {
 
 /// Sums a table; checks that it has all rows and none from the future.
 fn total(snapshot: &Snapshot, table: TableId, batch_rows: usize) -> i64 {
-    let request = ScanRequest {
-        projection: vec![1, 2],
-        range: KeyRange::default(),
-        batch_rows,
-    };
     let (mut total, mut rows) = (0, 0);
     for batch in snapshot
-        .scan(table, request)
+        .scan(table, whole(vec![1, 2], batch_rows))
         .expect("the table can be read")
     {
         let batch = batch.expect("pages are sound");
@@ -179,15 +143,14 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn snapshots_see_whole_transactions_while_everything_moves() {
-    let directory = TempDir::new().expect("a folder for the test");
-    let options = StoreOptions {
+    let folder = Folder::new(StoreOptions {
         memory_bytes: 256 << 10,
         cache_bytes: 256 << 10,
         page_bytes: 4 << 10,
         segment_bytes: 8 << 10,
         runs_max: 4,
-    };
-    let store = Store::open(Env::real(), directory.path(), options).expect("the store opens");
+    });
+    let store = folder.open();
     for table in TABLES {
         store.create_table(table, schema()).expect("a new table");
     }

@@ -6,60 +6,20 @@ use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use env::Env;
-use lsm::{KeyRange, ScanRequest, Store, StoreError, StoreOptions, Work};
-use tempfile::TempDir;
-use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableId, TableName,
-    TableSchema, VersionKind, VersionRows,
-};
+use lsm::{Store, StoreError, StoreOptions, Work};
+use types::{CommitPosition, TableId, VersionRows};
+
+use crate::folder::Folder;
+use crate::tables::{put_texts, texts, whole};
 
 const A: TableId = TableId(1);
 const B: TableId = TableId(2);
 
-fn column(name: &str, column_type: ColumnType) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: 1,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
-    }
-}
-
-fn schema() -> TableSchema {
-    TableSchema {
-        name: TableName {
-            schema: "public".to_owned(),
-            name: "t".to_owned(),
-        },
-        columns: vec![
-            column("id", ColumnType::Int64),
-            column("text", ColumnType::Text),
-        ],
-        key: vec![0],
-    }
-}
-
 fn puts(keys: impl IntoIterator<Item = i64>, position: u64) -> VersionRows {
-    let mut rows = RowsBuilder::new(&schema());
-    for key in keys {
-        let [ColumnBuilder::Int64(ids), ColumnBuilder::Text(texts)] = rows.columns_mut() else {
-            panic!("the columns of the test's schema")
-        };
-        ids.append_value(key);
-        texts.append_value(format!(
-            "row {key} at {position}, {}",
-            key.wrapping_mul(0x9E37_79B9)
-        ));
-        rows.finish_version(CommitPosition(position), VersionKind::Put);
-    }
-    rows.build()
+    put_texts(keys, position, |key, position| {
+        let digits = key.wrapping_mul(0x9E37_79B9);
+        format!("row {key} at {position}, {digits}")
+    })
 }
 
 fn options() -> StoreOptions {
@@ -72,27 +32,18 @@ fn options() -> StoreOptions {
     }
 }
 
-fn open(directory: &Path) -> Result<Arc<Store>, StoreError> {
-    Store::open(Env::real(), directory, options())
-}
-
 /// A store with tables A and B.
-fn new_store() -> (TempDir, Arc<Store>) {
-    let directory = TempDir::new().expect("a folder for the test");
-    let store = open(directory.path()).expect("the store opens");
-    store.create_table(A, schema()).expect("a new table");
-    store.create_table(B, schema()).expect("a new table");
-    (directory, store)
+fn new_store() -> (Folder, Arc<Store>) {
+    let folder = Folder::new(options());
+    let store = folder.open();
+    store.create_table(A, texts()).expect("a new table");
+    store.create_table(B, texts()).expect("a new table");
+    (folder, store)
 }
 
 fn scan(store: &Arc<Store>, table: TableId) -> Result<Vec<i64>, StoreError> {
-    let request = ScanRequest {
-        projection: vec![0, 1],
-        range: KeyRange::default(),
-        batch_rows: 100,
-    };
     let mut ids = Vec::new();
-    for batch in store.pin().scan(table, request)? {
+    for batch in store.pin().scan(table, whole(vec![0, 1], 100))? {
         ids.extend(batch?.column(0).as_primitive::<Int64Type>().values());
     }
     Ok(ids)
@@ -117,7 +68,7 @@ fn scans_and_snapshots_go_from_thread_to_thread() {
 
 #[test]
 fn only_published_rows_are_seen() {
-    let (_directory, store) = new_store();
+    let (_folder, store) = new_store();
     store.ingest(A, puts(0..10, 5)).expect("ingest works");
     assert_eq!(scan(&store, A).expect("sound"), Vec::<i64>::new());
     store.publish(CommitPosition(5), b"five".to_vec());
@@ -131,13 +82,13 @@ fn only_published_rows_are_seen() {
 
 #[test]
 fn a_flush_without_rows_makes_the_position_durable() {
-    let (directory, store) = new_store();
+    let (folder, store) = new_store();
     store.publish(CommitPosition(9), b"nine".to_vec());
     store.request_flush();
     assert!(store.work(Work::Flush).expect("the flush works"));
     assert!(!store.work(Work::Flush).expect("nothing to do"));
     drop(store);
-    let store = open(directory.path()).expect("the store opens");
+    let store = folder.open();
     assert_eq!(
         (store.visible(), &*store.metadata()),
         (CommitPosition(9), &b"nine"[..])
@@ -146,23 +97,23 @@ fn a_flush_without_rows_makes_the_position_durable() {
 
 #[test]
 fn tables_come_back_and_dropped_ones_leave_nothing() {
-    let (directory, store) = new_store();
+    let (folder, store) = new_store();
     store.ingest(A, puts(0..1000, 5)).expect("ingest works");
     store.ingest(B, puts(0..1000, 5)).expect("ingest works");
     store.publish(CommitPosition(5), Vec::new());
     store.flush().expect("the flush works");
-    let files = segment_files(directory.path()).len();
+    let files = segment_files(folder.path()).len();
     store.ingest(A, puts(0..1000, 6)).expect("ingest works");
     store.drop_table(A).expect("the table goes");
     assert_eq!(store.stats().memory_bytes, 0);
-    assert!(segment_files(directory.path()).len() < files);
+    assert!(segment_files(folder.path()).len() < files);
     assert!(matches!(scan(&store, A), Err(StoreError::NoSuchTable(A))));
     assert!(matches!(
         store.ingest(A, puts(0..1, 7)),
         Err(StoreError::NoSuchTable(A))
     ));
     drop(store);
-    let store = open(directory.path()).expect("the store opens");
+    let store = folder.open();
     assert_eq!(
         store
             .tables()
@@ -171,13 +122,13 @@ fn tables_come_back_and_dropped_ones_leave_nothing() {
             .collect::<Vec<_>>(),
         [B]
     );
-    assert_eq!(store.schema(B).as_deref(), Some(&schema()));
+    assert_eq!(store.schema(B).as_deref(), Some(&texts()));
     assert_eq!(scan(&store, B).expect("sound").len(), 1000);
 }
 
 #[test]
 fn merged_away_files_go_when_the_last_reader_lets_go() {
-    let (directory, store) = new_store();
+    let (folder, store) = new_store();
     for position in 1..=4 {
         store
             .ingest(A, puts(0..500, position))
@@ -185,14 +136,10 @@ fn merged_away_files_go_when_the_last_reader_lets_go() {
         store.publish(CommitPosition(position), Vec::new());
         store.flush().expect("the flush works");
     }
-    let before = segment_files(directory.path());
+    let before = segment_files(folder.path());
     let snapshot = store.pin();
-    let request = ScanRequest {
-        projection: vec![0, 1],
-        range: KeyRange::default(),
-        batch_rows: 50,
-    };
-    let mut reader = snapshot.scan(A, request).expect("the table can be read");
+    let reader = snapshot.scan(A, whole(vec![0, 1], 50));
+    let mut reader = reader.expect("the table can be read");
     assert_eq!(reader.next().expect("rows").expect("sound").num_rows(), 50);
     assert!(store.work(Work::Merge).expect("the merge works"));
     assert!(
@@ -211,17 +158,17 @@ fn merged_away_files_go_when_the_last_reader_lets_go() {
 
 #[test]
 fn a_damaged_file_stops_its_table_only() {
-    let (directory, store) = new_store();
+    let (folder, store) = new_store();
     store.ingest(A, puts(0..1000, 5)).expect("ingest works");
     store.publish(CommitPosition(5), Vec::new());
     store.flush().expect("the flush works");
-    let of_a = segment_files(directory.path());
+    let of_a = segment_files(folder.path());
     store.ingest(B, puts(0..1000, 6)).expect("ingest works");
     store.publish(CommitPosition(6), Vec::new());
     store.flush().expect("the flush works");
     drop(store);
     std::fs::remove_file(&of_a[0]).expect("the file goes");
-    let store = open(directory.path()).expect("the store opens");
+    let store = folder.open();
     let name = of_a[0]
         .file_name()
         .and_then(|name| name.to_str())
@@ -242,29 +189,23 @@ fn a_damaged_file_stops_its_table_only() {
     {}
     store.drop_table(A).expect("the table goes");
     drop(store);
-    open(directory.path())
-        .expect("the store opens")
-        .schema(B)
-        .expect("the other table is there");
+    folder.open().schema(B).expect("the other table is there");
 }
 
 #[test]
 fn leftover_files_are_deleted_and_a_second_process_is_kept_out() {
-    let (directory, store) = new_store();
-    assert!(matches!(
-        open(directory.path()),
-        Err(StoreError::Locked { .. })
-    ));
+    let (folder, store) = new_store();
+    assert!(matches!(folder.try_open(), Err(StoreError::Locked { .. })));
     drop(store);
-    let leftover = directory.path().join("segments/0000000099.seg");
+    let leftover = folder.path().join("segments/0000000099.seg");
     std::fs::write(&leftover, b"half a segment").expect("the file can be written");
-    open(directory.path()).expect("the store opens");
+    folder.open();
     assert!(!leftover.exists());
 }
 
 #[test]
 fn memory_over_the_budget_is_waited_for() {
-    let (_directory, store) = new_store();
+    let (_folder, store) = new_store();
     let mut position = 0;
     while store
         .wait_for_memory(Duration::ZERO)
@@ -293,7 +234,7 @@ fn memory_over_the_budget_is_waited_for() {
 
 #[test]
 fn nothing_is_done_after_shut_down() {
-    let (_directory, store) = new_store();
+    let (_folder, store) = new_store();
     store.publish(CommitPosition(1), Vec::new());
     store.request_flush();
     store.shut_down();
@@ -307,7 +248,7 @@ fn nothing_is_done_after_shut_down() {
 
 #[test]
 fn truncated_data_leaves_the_disk() {
-    let (directory, store) = new_store();
+    let (folder, store) = new_store();
     store.ingest(A, puts(0..1000, 5)).expect("ingest works");
     store.publish(CommitPosition(5), Vec::new());
     store.flush().expect("the flush works");
@@ -331,6 +272,6 @@ fn truncated_data_leaves_the_disk() {
     );
     assert_eq!(store.table_stats(A).expect("a table").versions, 3);
     drop(store);
-    let store = open(directory.path()).expect("the store opens");
+    let store = folder.open();
     assert_eq!(scan(&store, A).expect("sound"), [0, 1, 2]);
 }

@@ -1,19 +1,16 @@
 //! Values longer than a page, from ingestion to scans: through memory, a flush, a merge, a new
 //! opening, and a cache that they do not fit.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use env::Env;
-use lsm::{KeyRange, ScanRequest, Store, StoreOptions, Work};
-use tempfile::TempDir;
-use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableId, TableName,
-    TableSchema, VersionKind, VersionRows,
-};
+use lsm::{Store, StoreOptions, Work};
+use types::{CommitPosition, TableId, VersionRows};
+
+use crate::folder::Folder;
+use crate::tables::{put_texts, texts, whole};
 
 const TABLE: TableId = TableId(1);
 const PAGE_BYTES: usize = 4 << 10;
@@ -28,41 +25,14 @@ const LENGTHS: [usize; 5] = [
     100_000_000,
 ];
 
-fn schema() -> TableSchema {
-    let column = |name: &str, column_type| Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: 1,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
-    };
-    TableSchema {
-        name: TableName {
-            schema: "public".to_owned(),
-            name: "t".to_owned(),
-        },
-        columns: vec![
-            column("id", ColumnType::Int64),
-            column("text", ColumnType::Text),
-        ],
-        key: vec![0],
-    }
-}
-
-fn open(directory: &Path) -> Arc<Store> {
-    let options = StoreOptions {
+fn options() -> StoreOptions {
+    StoreOptions {
         memory_bytes: 1 << 20,
         cache_bytes: CACHE_BYTES,
         page_bytes: PAGE_BYTES,
         segment_bytes: 1 << 20,
         runs_max: 2,
-    };
-    Store::open(Env::real(), directory, options).expect("the store opens")
+    }
 }
 
 /// Every tenth row is long.
@@ -82,27 +52,14 @@ fn text(key: i64, position: u64) -> String {
 }
 
 fn puts(keys: impl IntoIterator<Item = i64>, position: u64) -> VersionRows {
-    let mut rows = RowsBuilder::new(&schema());
-    for key in keys {
-        let [ColumnBuilder::Int64(ids), ColumnBuilder::Text(texts)] = rows.columns_mut() else {
-            panic!("the columns of the test's schema")
-        };
-        ids.append_value(key);
-        texts.append_value(text(key, position));
-        rows.finish_version(CommitPosition(position), VersionKind::Put);
-    }
-    rows.build()
+    put_texts(keys, position, text)
 }
 
 /// The rows of `keys` are there, those of multiples of three as of the second position.
 fn check(store: &Arc<Store>, keys: i64) {
     let scan = |projection: Vec<usize>| {
-        let request = ScanRequest {
-            projection,
-            range: KeyRange::default(),
-            batch_rows: 100,
-        };
-        let batches = store.pin().scan(TABLE, request).expect("a table");
+        let batches = store.pin().scan(TABLE, whole(projection, 100));
+        let batches = batches.expect("a table");
         batches.map(|batch| batch.expect("sound"))
     };
     let mut next = 0;
@@ -125,9 +82,9 @@ fn check(store: &Arc<Store>, keys: i64) {
 #[test]
 fn long_values_survive_flush_merge_and_opening() {
     let keys = 10 * LENGTHS.len() as i64;
-    let directory = TempDir::new().expect("a folder for the test");
-    let store = open(directory.path());
-    store.create_table(TABLE, schema()).expect("a new table");
+    let folder = Folder::new(options());
+    let store = folder.open();
+    store.create_table(TABLE, texts()).expect("a new table");
     store.ingest(TABLE, puts(0..keys, 1)).expect("ingest works");
     store.publish(CommitPosition(1), Vec::new());
     store.flush().expect("the flush works");
@@ -140,5 +97,5 @@ fn long_values_survive_flush_merge_and_opening() {
     while store.work(Work::Merge).expect("the merge works") {}
     check(&store, keys);
     drop(store);
-    check(&open(directory.path()), keys);
+    check(&folder.open(), keys);
 }

@@ -11,15 +11,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
-use env::Env;
+use arrow_array::{ArrayRef, RecordBatch};
 use lsm::{HistoryHold, KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
 use proptest::prelude::*;
-use tempfile::TempDir;
-use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SortKeys, SourceType, TableId,
-    TableName, TableSchema, VersionKind,
-};
+use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind};
+
+use crate::folder::Folder;
+use crate::rows::{Cell, Version, numbers_and_texts, table_schema, version_rows};
 
 const TABLE: TableId = TableId(7);
 const KEYS: u16 = 300;
@@ -33,60 +31,40 @@ enum KeyShape {
 }
 
 impl KeyShape {
-    fn columns(self) -> usize {
+    fn columns(self) -> &'static [(&'static str, ColumnType)] {
         match self {
-            Self::Int64 | Self::Text => 1,
-            Self::Int64Int32 => 2,
+            Self::Int64 => &[("id", ColumnType::Int64)],
+            Self::Int64Int32 => &[("major", ColumnType::Int64), ("minor", ColumnType::Int32)],
+            Self::Text => &[("id", ColumnType::Text)],
         }
     }
 
     fn types(self) -> Vec<ColumnType> {
-        match self {
-            Self::Int64 => vec![ColumnType::Int64],
-            Self::Int64Int32 => vec![ColumnType::Int64, ColumnType::Int32],
-            Self::Text => vec![ColumnType::Text],
-        }
+        let columns = self.columns().iter();
+        columns.map(|&(_, column_type)| column_type).collect()
     }
 
     fn schema(self) -> TableSchema {
-        let value_types = [ColumnType::Int64, ColumnType::Text];
-        let types = self.types().into_iter().chain(value_types);
+        let values = [("number", ColumnType::Int64), ("text", ColumnType::Text)];
         TableSchema {
-            name: TableName {
-                schema: "public".to_owned(),
-                name: "t".to_owned(),
-            },
-            columns: types
-                .enumerate()
-                .map(|(number, column_type)| column(number, column_type))
-                .collect(),
-            key: (0..self.columns()).collect(),
+            key: (0..self.columns().len()).collect(),
+            ..table_schema(&[self.columns(), &values].concat())
         }
     }
 
-    fn append(self, key: u16, columns: &mut [ColumnBuilder]) {
-        match (self, columns) {
-            (Self::Int64, [ColumnBuilder::Int64(cells), ..]) => cells.append_value(i64::from(key)),
-            (Self::Int64Int32, [ColumnBuilder::Int64(major), ColumnBuilder::Int32(minor), ..]) => {
-                major.append_value(i64::from(key / 10));
-                minor.append_value(i32::from(key % 10));
-            }
-            (Self::Text, [ColumnBuilder::Text(cells), ..]) => {
-                cells.append_value(format!("{key:05}"))
-            }
-            _ => panic!("the columns of the test's schema"),
+    fn cells(self, key: u16) -> Vec<Cell> {
+        match self {
+            Self::Int64 => vec![Cell::Number(i64::from(key))],
+            Self::Int64Int32 => [key / 10, key % 10]
+                .map(|part| Cell::Number(i64::from(part)))
+                .to_vec(),
+            Self::Text => vec![Cell::Text(format!("{key:05}"))],
         }
     }
 
     fn arrays(self, key: u16) -> Vec<ArrayRef> {
-        match self {
-            Self::Int64 => vec![Arc::new(Int64Array::from(vec![i64::from(key)]))],
-            Self::Int64Int32 => vec![
-                Arc::new(Int64Array::from(vec![i64::from(key / 10)])),
-                Arc::new(Int32Array::from(vec![i32::from(key % 10)])),
-            ],
-            Self::Text => vec![Arc::new(StringArray::from(vec![format!("{key:05}")]))],
-        }
+        let version = Version::new(0, VersionKind::Put, self.cells(key));
+        version_rows(&table_schema(self.columns()), [version]).columns
     }
 
     fn key(self, batch: &RecordBatch, row: usize) -> u16 {
@@ -112,21 +90,6 @@ impl KeyShape {
             start: bound(keys.start),
             end: bound(keys.end),
         }
-    }
-}
-
-fn column(number: usize, column_type: ColumnType) -> Column {
-    Column {
-        name: format!("c{number}"),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: number as i16,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
     }
 }
 
@@ -196,7 +159,7 @@ struct Committed {
 
 struct Harness {
     shape: KeyShape,
-    directory: TempDir,
+    folder: Folder,
     store: Option<Arc<Store>>,
     log: Vec<Committed>,
     /// The table after each committed transaction.
@@ -226,18 +189,18 @@ fn number(seed: u8) -> Option<i64> {
 
 impl Harness {
     fn new(shape: KeyShape) -> Self {
-        let directory = TempDir::new().expect("a folder for the test");
-        let mut harness = Self {
+        let folder = Folder::new(options());
+        let store = folder.open();
+        let harness = Self {
             shape,
-            directory,
-            store: None,
+            folder,
+            store: Some(store),
             log: Vec::new(),
             states: BTreeMap::from([(0, Table::new())]),
             pins: Vec::new(),
             hold: None,
             position: 0,
         };
-        harness.open();
         harness
             .store()
             .create_table(TABLE, shape.schema())
@@ -245,56 +208,36 @@ impl Harness {
         harness
     }
 
-    fn open(&mut self) {
-        let store = Store::open(Env::real(), self.directory.path(), options());
-        self.store = Some(store.expect("the store opens"));
-    }
-
     fn store(&self) -> &Arc<Store> {
         self.store.as_ref().expect("the store is open")
     }
 
     fn ingest(&self, position: u64, writes: &[Write]) {
-        let mut rows = RowsBuilder::new(&self.shape.schema());
-        for &write in writes {
-            self.append(position, write, &mut rows);
-        }
-        self.store()
-            .ingest(TABLE, rows.build())
-            .expect("ingest works");
+        let versions = writes.iter().map(|&write| self.version(position, write));
+        let rows = version_rows(&self.shape.schema(), versions);
+        self.store().ingest(TABLE, rows).expect("ingest works");
     }
 
-    fn append(&self, position: u64, write: Write, rows: &mut RowsBuilder) {
-        let key_columns = self.shape.columns();
-        let (key, cells, kind) = match write {
-            Write::Put { key, seed } => (key, (number(seed), text(seed)), VersionKind::Put),
-            Write::Delete { key } => (key, (None, None), VersionKind::Delete),
+    fn version(&self, position: u64, write: Write) -> Version {
+        let number = |seed| number(seed).map_or(Cell::Null, Cell::Number);
+        let text = |seed| text(seed).map_or(Cell::Null, Cell::Text);
+        let (key, kind, values) = match write {
+            Write::Put { key, seed } => (key, VersionKind::Put, [number(seed), text(seed)]),
+            Write::Delete { key } => (key, VersionKind::Delete, [Cell::Null, Cell::Null]),
             Write::Patch {
                 key,
                 seed,
                 number: true,
-            } => (key, (number(seed), None), VersionKind::Patch),
+            } => (key, VersionKind::Patch, [number(seed), Cell::Unchanged]),
             Write::Patch {
                 key,
                 seed,
                 number: false,
-            } => (key, (None, text(seed)), VersionKind::Patch),
+            } => (key, VersionKind::Patch, [Cell::Unchanged, text(seed)]),
         };
-        self.shape.append(key, rows.columns_mut());
-        let [ColumnBuilder::Int64(numbers), ColumnBuilder::Text(texts)] =
-            &mut rows.columns_mut()[key_columns..]
-        else {
-            panic!("the columns of the test's schema")
-        };
-        numbers.append_option(cells.0);
-        texts.append_option(cells.1);
-        match write {
-            Write::Patch { number, .. } => {
-                let unchanged = if number { key_columns + 1 } else { key_columns };
-                rows.finish_patch(CommitPosition(position), &[1 << unchanged]);
-            }
-            _ => rows.finish_version(CommitPosition(position), kind),
-        }
+        let mut cells = self.shape.cells(key);
+        cells.extend(values);
+        Version::new(position, kind, cells)
     }
 
     fn publish(&self, position: u64) {
@@ -383,7 +326,7 @@ impl Harness {
         let durable = self.store().durable();
         let last = Arc::into_inner(self.store.take().expect("the store is open"));
         drop(last.expect("nobody else holds the store"));
-        self.open();
+        self.store = Some(self.folder.open());
         let visible = self.store().visible();
         assert_eq!(
             visible, durable.position,
@@ -405,7 +348,7 @@ impl Harness {
 
     /// Compares a scan with the model.
     fn check(&self, snapshot: &Snapshot, keys: Range<u16>, batch_rows: usize) {
-        let projection: Vec<usize> = (0..self.shape.columns() + 2).collect();
+        let projection: Vec<usize> = (0..self.shape.schema().columns.len()).collect();
         let range = self.shape.range(&keys);
         let request = ScanRequest {
             projection,
@@ -419,9 +362,9 @@ impl Harness {
         {
             let batch = batch.expect("pages are sound");
             assert!(batch.num_rows() > 0 && batch.num_rows() <= batch_rows);
-            for row in 0..batch.num_rows() {
-                found.push((self.shape.key(&batch, row), self.row(&batch, row)));
-            }
+            let keys = (0..batch.num_rows()).map(|row| self.shape.key(&batch, row));
+            let values = &batch.columns()[self.shape.columns().len()..];
+            found.extend(keys.zip(numbers_and_texts(values)));
         }
         let position = snapshot.position().0;
         let (_, table) = self
@@ -434,17 +377,6 @@ impl Harness {
             .map(|(&key, row)| (key, row.clone()))
             .collect();
         assert_eq!(found, expected, "the table at {position}");
-    }
-
-    fn row(&self, batch: &RecordBatch, row: usize) -> Row {
-        let numbers = batch
-            .column(self.shape.columns())
-            .as_primitive::<Int64Type>();
-        let texts = batch.column(self.shape.columns() + 1).as_string::<i32>();
-        (
-            numbers.is_valid(row).then(|| numbers.value(row)),
-            texts.is_valid(row).then(|| texts.value(row).to_owned()),
-        )
     }
 
     /// Counts rows through the ranges of a split, without any column.

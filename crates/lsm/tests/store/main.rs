@@ -1,0 +1,12 @@
+//! The store through its public interface, on the real disk.
+//!
+//! One test binary, one module a subject. What the subjects share: `folder` opens stores, `rows`
+//! writes versions cell by cell, `tables` has the table that most tests fill and scan.
+
+mod concurrency;
+mod folder;
+mod interface;
+mod long_values;
+mod model;
+mod rows;
+mod tables;
