@@ -152,8 +152,9 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
 
     fn get(&self, slot: usize) -> u64 {
         let begin = slot - slot % BLOCK;
-        let climb = match slot == begin || self.is_even() {
+        let climb = match self.is_even() {
             true => 0,
+            // That of the block's first word, too: a damaged page may have one there.
             false => self.climb(begin, slot),
         };
         self.first
@@ -325,7 +326,7 @@ impl Delta<'_> {
         }
     }
 
-    /// The sum of the climbs behind `begin`, where a block does, up to and including `slot`.
+    /// The sum of the climbs from `begin`, where a block does, up to and including `slot`.
     #[inline]
     fn climb(&self, begin: usize, slot: usize) -> u64 {
         let sum = self.climbs.sum(begin / BLOCK, slot - begin + 1);
