@@ -1,8 +1,10 @@
 //! A file that is appended to, whole records at a time.
 //!
-//! After an append that failed part way the file is cut back to its last whole record before
-//! anything else is written, so a record is never behind a torn one.
+//! An append that failed may have left a part of its record, or all of it. The file is cut back to
+//! the last whole record at once, and synced: who is told that nothing was appended may delete
+//! what the record named. If that fails too, nobody knows, and the file is of no more use.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use crate::error::StoreError;
 pub(super) struct AppendFile {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    /// `None` after a failed append, until the file has been cut.
+    /// `None` until the file has been cut to its length.
     file: Option<Box<dyn WritableFile>>,
     length: u64,
 }
@@ -46,15 +48,22 @@ impl AppendFile {
         }
     }
 
-    /// Appends one whole record, or leaves the file as it was.
+    /// Appends one whole record. Any error but [`StoreError::Poisoned`] leaves the file as it was.
     pub(super) fn append(&mut self, record: &[u8]) -> Result<(), StoreError> {
         let file = self.open()?;
         if let Err(error) = file.append(record) {
-            self.file = None;
-            return Err(io_failed("write", &self.path, &error));
+            return Err(self.undo_append(&error));
         }
         self.length += record.len() as u64;
         Ok(())
+    }
+
+    fn undo_append(&mut self, error: &io::Error) -> StoreError {
+        self.file = None;
+        match self.sync() {
+            Ok(()) => io_failed("write", &self.path, error),
+            Err(_) => sync_failed(&self.path, error),
+        }
     }
 
     /// Makes everything appended durable. After an error the file must not be used any more.
