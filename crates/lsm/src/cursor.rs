@@ -15,6 +15,7 @@ use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::layout::Layout;
 use crate::page_cache::PageCache;
+use crate::run::RunSegment;
 use crate::segment::{PageEntry, Segment};
 
 /// Pages read with one access when the cache is passed by: large enough that a disk streams.
@@ -62,12 +63,14 @@ pub(crate) struct Cursor {
     range: KeyRange,
     source: PageSource,
     /// Segments after the current one, last first.
-    later: Vec<Arc<Segment>>,
+    later: Vec<RunSegment>,
     current: Option<Current>,
 }
 
 struct Current {
     segment: Arc<Segment>,
+    /// The cursor's range within the keys of the segment that count.
+    range: KeyRange,
     pages: Range<usize>,
     read_ahead: VecDeque<Arc<Page>>,
 }
@@ -76,13 +79,12 @@ impl Cursor {
     /// A cursor over those rows of `segments` (keys ascending) that are in `range`.
     pub fn new(
         layout: &Arc<Layout>,
-        segments: &[Arc<Segment>],
+        segments: &[RunSegment],
         range: KeyRange,
         source: PageSource,
     ) -> Self {
-        let in_range = |segment: &&Arc<Segment>| {
-            let info = segment.info();
-            !range.is_after(&info.key_max) && !range.is_before(&info.key_min)
+        let in_range = |segment: &&RunSegment| {
+            !range.is_after(segment.key_max()) && !range.is_before(segment.key_min())
         };
         let later = segments.iter().filter(in_range).rev().cloned().collect();
         let mut cursor = Self {
@@ -103,13 +105,15 @@ impl Cursor {
             .as_ref()
             .is_none_or(|current| current.pages.is_empty())
         {
-            let Some(segment) = self.later.pop() else {
+            let Some(RunSegment { segment, bound }) = self.later.pop() else {
                 self.current = None;
                 return;
             };
-            let pages = segment.pages_in(self.range.start.as_ref(), self.range.end.as_ref());
+            let range = self.range.from(bound.as_ref());
+            let pages = segment.pages_in(range.start.as_ref(), range.end.as_ref());
             self.current = Some(Current {
                 segment,
+                range,
                 pages,
                 read_ahead: VecDeque::new(),
             });
@@ -124,7 +128,7 @@ impl Cursor {
             first_key: &entry.first_key,
             last_key: &entry.last_key,
             summary: summary(entry),
-            in_range: self.range.contains(&entry.first_key, &entry.last_key),
+            in_range: current.range.contains(&entry.first_key, &entry.last_key),
         })
     }
 
@@ -149,15 +153,17 @@ impl Cursor {
     /// When there is no next block.
     pub fn next_window(&mut self) -> Result<Option<Window>, StoreError> {
         let in_range = self.ahead().expect("a block lies ahead").in_range;
+        let current = self.current.as_ref();
+        let cut = current.filter(|_| !in_range).map(|c| c.range.clone());
         let block = self.next_block()?;
         block.decode_versions(&self.layout)?;
-        Ok(match in_range {
-            true => Some(Window {
+        Ok(match cut {
+            None => Some(Window {
                 at: 0,
                 end: block.rows(),
                 block,
             }),
-            false => Window::new(block, &self.range),
+            Some(range) => Window::new(block, &range),
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::manifest::{Change, Edit, Manifest, RunId};
 use crate::merge::Merger;
 use crate::retention::Retention;
 use crate::rewrite::rewrite;
-use crate::run::DiskRun;
+use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunWriter, Uncommitted};
 use crate::snapshots::Published;
 use crate::store::{Durable, Store};
@@ -126,7 +126,7 @@ impl Store {
             retention,
             &tree.layout.all_columns,
             &mut writer,
-            || false,
+            |_| Ok(true),
         )?;
         writer.finish()
     }
@@ -171,9 +171,10 @@ impl Store {
     }
 
     fn new_run(&self, written: &Uncommitted) -> Option<Arc<DiskRun>> {
-        let segments = written.segments().to_vec();
+        let segments = written.segments().iter().cloned();
+        let segments: Vec<_> = segments.map(RunSegment::whole).collect();
         let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
-        (!segments.is_empty()).then(|| Arc::new(DiskRun { id, segments }))
+        (!segments.is_empty()).then(|| Arc::new(DiskRun::new(id, segments)))
     }
 
     fn install_flush(&self, part: FlushedTree, run: Option<Arc<DiskRun>>, idle: Option<u64>) {

@@ -17,6 +17,14 @@ impl KeyRange {
         Self::default()
     }
 
+    /// The part of the range at or above a bound.
+    pub(crate) fn from(&self, bound: Option<&SortKey>) -> Self {
+        Self {
+            start: self.start.as_ref().max(bound).cloned(),
+            end: self.end.clone(),
+        }
+    }
+
     /// Whether `key` is before the range.
     pub(crate) fn is_after(&self, key: &SortKey) -> bool {
         self.start.as_ref().is_some_and(|start| key < start)

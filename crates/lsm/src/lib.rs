@@ -5,7 +5,7 @@
 //! position whatever goes on underneath. From the outside in:
 //!
 //! * [`store`], [`snapshot`], [`scan`]: the interface. [`options`], [`error`], [`stats`].
-//! * `flush`, `merge_job`, `policy`, `recovery`: background work and opening.
+//! * `flush`, `merge_job`, `merge_step`, `policy`, `recovery`: background work and opening.
 //! * `tree`, `version`, `c0`, `memory_run`, `run`: what a tree consists of at one moment.
 //! * `merge` (the operator), `visibility` and `retention` (its filters), `fold` (patches),
 //!   `cursor`, `block`, `selection`, `batch`, `gather`: how versions are read.
@@ -27,6 +27,7 @@ mod memory_budget;
 mod memory_run;
 mod merge;
 mod merge_job;
+mod merge_step;
 mod policy;
 mod recovery;
 mod retention;

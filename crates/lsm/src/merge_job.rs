@@ -1,23 +1,25 @@
-//! Merge: folds neighbouring disk runs of a tree into one.
+//! Merge: folds neighbouring disk runs of a tree into one, a part of their keys at a time.
 //!
 //! 1. Claim the runs that the policy chose; capture the retention.
 //! 2. Segments that would come out as they are (nothing of the other inputs within their keys,
 //!    nothing to collect, not too small) move without being read.
 //! 3. Merge the rest into new segments, synced, ending a segment where a moving one starts.
-//! 4. Commit one manifest edit that takes the inputs' segments out and puts the output in the
-//!    place of the oldest input.
-//! 5. Swap the inputs for the output in the tree's version. The inputs' pages leave the cache
-//!    now, their files when the last reader lets go.
+//! 4. Whenever a segment is finished, everything below the next key is: take a step (see
+//!    `merge_step`). One manifest edit takes the inputs' segments below that key out, raises the
+//!    bounds of those across it, and puts the new ones in; the tree's version follows. Pages of
+//!    segments that went leave the cache now, their files when the last reader lets go. So a merge
+//!    needs room for a few segments, not for all of its output.
 //!
-//! A failure or shut-down before the commit leaves the tree as it was.
+//! A failure or shut-down leaves the tree as it was after the last step.
 
 use std::cmp::Reverse;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use types::CommitPosition;
+use types::key::SortKey;
 
 use crate::block::Summary;
 use crate::cursor::{Cursor, PageSource};
@@ -25,26 +27,19 @@ use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::manifest::{Change, Edit};
 use crate::merge::Merger;
+use crate::merge_step::MergeStep;
 use crate::policy;
 use crate::retention::Retention;
 use crate::rewrite::rewrite;
-use crate::run::DiskRun;
+use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunWriter, Uncommitted};
-use crate::segment::{Segment, SegmentId};
+use crate::segment::{Segment, SegmentId, SegmentInfo};
 use crate::store::Store;
 use crate::tree::Claim;
 use crate::version::Version;
 
 /// A segment smaller than this share of the full size is rewritten, so that small ones join.
 const MOVED_SHARE_MIN: u64 = 4;
-
-/// What a merge makes of its inputs.
-struct Output {
-    /// Segments that move as they are.
-    moved: Vec<Arc<Segment>>,
-    /// New segments.
-    written: Uncommitted,
-}
 
 impl Store {
     /// Whether some tree has runs to merge.
@@ -86,6 +81,7 @@ impl Store {
         policy::choose(&sizes, taken, self.factory.options.runs_max)
     }
 
+    /// False when it was stopped, or the table dropped meanwhile.
     fn merge(&self, claim: &Claim) -> Result<bool, StoreError> {
         let tree = &claim.tree;
         let truncations = tree.version().truncations.clone();
@@ -93,86 +89,74 @@ impl Store {
             .snapshots()
             .retention_on_disk()
             .for_merge(&truncations, claim.includes_oldest);
-        let Some(output) = self.merge_inputs(claim, retention)? else {
-            return Ok(false);
+        let segment_bytes = self.factory.options.segment_bytes;
+        let moving = movable_segments(&claim.runs(), &retention, segment_bytes);
+        let moving_ids: HashSet<SegmentId> = moving.iter().map(|info| info.id).collect();
+        let barriers = moving.into_iter().map(|info| info.key_min).collect();
+        let mut writer = RunWriter::new(&self.factory, &tree.layout, barriers);
+        let merger = self.merger(claim, &moving_ids);
+        let mut start = None;
+        let mut take_step = |written, end: Option<SortKey>| {
+            let start = std::mem::replace(&mut start, end.clone());
+            self.take_step(claim, &moving_ids, written, start..end)
         };
-        if !self.commit_merge(claim, output)? {
-            return Ok(false);
-        }
-        self.counters.merges_done.fetch_add(1, Ordering::Relaxed);
-        Ok(true)
+        let goes_on = |writer: &mut RunWriter<'_>| {
+            if self.is_stopping() {
+                return Ok(false);
+            }
+            let finished = writer.take_finished();
+            finished.map_or(Ok(true), |(written, end)| take_step(written, Some(end)))
+        };
+        let columns = &tree.layout.all_columns;
+        let is_done = rewrite(merger, retention, columns, &mut writer, goes_on)?
+            && take_step(writer.finish()?, None)?;
+        let merges_done = u64::from(is_done);
+        self.counters
+            .merges_done
+            .fetch_add(merges_done, Ordering::Relaxed);
+        Ok(is_done)
     }
 
-    /// Steps 2 and 3; `None` when the store is shutting down.
-    fn merge_inputs(
+    /// Everything in the inputs that does not move.
+    fn merger(&self, claim: &Claim, moving: &HashSet<SegmentId>) -> Merger {
+        let mut merger = Merger::new();
+        for run in claim.runs() {
+            let stays = |part: &&RunSegment| !moving.contains(&part.info().id);
+            let rewritten: Vec<_> = run.segments.iter().filter(stays).cloned().collect();
+            let layout = &claim.tree.layout;
+            let cursor = Cursor::new(layout, &rewritten, KeyRange::all(), PageSource::File);
+            merger.add_cursor(cursor);
+        }
+        merger
+    }
+
+    /// Step 4: all keys in the range are in `written` or move. False when the table was dropped in
+    /// the meantime.
+    fn take_step(
         &self,
         claim: &Claim,
-        retention: Retention,
-    ) -> Result<Option<Output>, StoreError> {
-        let layout = &claim.tree.layout;
-        let mut moved = movable_segments(
-            &claim.inputs,
-            &retention,
-            self.factory.options.segment_bytes,
-        );
-        moved.sort_by(|a, b| a.info().key_min.cmp(&b.info().key_min));
-        let moving: HashSet<SegmentId> = moved.iter().map(|segment| segment.info().id).collect();
-        let mut merger = Merger::new();
-        for run in &claim.inputs {
-            let rewritten: Vec<_> = run
-                .segments
-                .iter()
-                .filter(|segment| !moving.contains(&segment.info().id))
-                .cloned()
-                .collect();
-            merger.add_cursor(Cursor::new(
-                layout,
-                &rewritten,
-                KeyRange::all(),
-                PageSource::File,
-            ));
-        }
-        let barriers: VecDeque<_> = moved
-            .iter()
-            .map(|segment| segment.info().key_min.clone())
-            .collect();
-        let mut writer = RunWriter::new(&self.factory, layout, barriers);
-        let should_stop = || self.is_stopping();
-        if !rewrite(
-            merger,
-            retention,
-            &layout.all_columns,
-            &mut writer,
-            should_stop,
-        )? {
-            return Ok(None);
-        }
-        Ok(Some(Output {
-            moved,
-            written: writer.finish()?,
-        }))
-    }
-
-    /// Steps 4 and 5; false when the table was dropped in the meantime.
-    fn commit_merge(&self, claim: &Claim, output: Output) -> Result<bool, StoreError> {
+        moving: &HashSet<SegmentId>,
+        written: Uncommitted,
+        keys: Range<Option<SortKey>>,
+    ) -> Result<bool, StoreError> {
         let tree = &claim.tree;
         let mut manifest = self.manifest.lock();
         if !self.is_live(tree) {
             return Ok(false);
         }
-        let target = claim.inputs.last().expect("a merge has inputs");
-        let mut segments = [output.written.segments(), &output.moved].concat();
-        segments.sort_by(|a, b| a.info().key_min.cmp(&b.info().key_min));
-        let run = Arc::new(DiskRun {
-            id: target.id,
-            segments,
-        });
-        let run = (!run.segments.is_empty()).then_some(run);
-        let install = |version: &Version| version.merged(&claim.inputs, run.clone());
-        let next = install(&tree.version());
-        let idle = next.last_idle_truncation();
+        let step = MergeStep {
+            inputs: &claim.inputs,
+            moving,
+            written: written.segments(),
+            start: keys.start,
+            end: keys.end,
+        };
+        let Some(outcome) = step.take(&tree.version()) else {
+            return Ok(true);
+        };
+        let idle = outcome.version.last_idle_truncation();
         let mut edit = Edit {
-            changes: vec![replacement(claim, run.as_deref())],
+            changes: outcome.changes(tree.layout.table),
         };
         let known = &manifest.state().tables[&tree.layout.table].truncations;
         if let Some(position) = idle.map(CommitPosition)
@@ -184,29 +168,25 @@ impl Store {
             });
         }
         if let Err(error) = manifest.commit(&edit) {
-            return Err(self.failed_commit(error, std::iter::once(output.written)));
+            return Err(self.failed_commit(error, std::iter::once(written)));
         }
-        tree.update(|version| install(version).without_truncations(idle));
-        let written: u64 = output
-            .written
-            .commit()
+        tree.update(|version| {
+            let outcome = step.take(version).expect("only merges touch their inputs");
+            outcome.version.without_truncations(idle)
+        });
+        let bytes = written
+            .segments()
             .iter()
-            .map(|segment| segment.info().bytes)
-            .sum();
+            .map(|segment| segment.info().bytes);
+        let bytes: u64 = bytes.sum();
         self.counters
             .bytes_merged
-            .fetch_add(written, Ordering::Relaxed);
-        self.retire_inputs(claim, &output.moved);
-        Ok(true)
-    }
-
-    fn retire_inputs(&self, claim: &Claim, moved: &[Arc<Segment>]) {
-        let stays = |segment: &Arc<Segment>| moved.iter().any(|moved| Arc::ptr_eq(moved, segment));
-        for segment in claim.inputs.iter().flat_map(|run| &run.segments) {
-            if !stays(segment) {
-                segment.retire(&self.factory.cache);
-            }
+            .fetch_add(bytes, Ordering::Relaxed);
+        written.commit();
+        for segment in &outcome.retired {
+            segment.retire(&self.factory.cache);
         }
+        Ok(true)
     }
 }
 
@@ -224,51 +204,25 @@ fn hides_on_disk(version: &Version, lowest: u64) -> bool {
     version.truncations.iter().any(hides)
 }
 
-/// The manifest change that takes the inputs of a merge out and puts its output in.
-fn replacement(claim: &Claim, run: Option<&DiskRun>) -> Change {
-    let target = claim.inputs.last().expect("a merge has inputs");
-    let stays: HashSet<SegmentId> = ids(&target.segments)
-        .filter(|id| run.is_some_and(|run| ids(&run.segments).any(|output| output == *id)))
-        .collect();
-    let inputs = claim.inputs.iter().flat_map(|run| ids(&run.segments));
-    let outputs = run.iter().flat_map(|run| &run.segments);
-    Change::ReplaceSegments {
-        table: claim.tree.layout.table,
-        removed: inputs.filter(|id| !stays.contains(id)).collect(),
-        run: target.id,
-        added: outputs
-            .map(|segment| segment.info().clone())
-            .filter(|info| !stays.contains(&info.id))
-            .collect(),
-    }
-}
-
-fn ids(segments: &[Arc<Segment>]) -> impl Iterator<Item = SegmentId> {
-    segments.iter().map(|segment| segment.info().id)
-}
-
-/// Segments that would come out of the merge as they are.
+/// Segments that would come out of the merge as they are, keys ascending. One with a bound is
+/// rewritten: what does not count takes room.
 fn movable_segments(
     inputs: &[Arc<DiskRun>],
     retention: &Retention,
     segment_bytes: u64,
-) -> Vec<Arc<Segment>> {
+) -> Vec<SegmentInfo> {
     let mut movable = Vec::new();
     for (index, run) in inputs.iter().enumerate() {
-        let others = || {
-            inputs
-                .iter()
-                .enumerate()
-                .filter(move |&(other, _)| other != index)
-        };
-        for segment in &run.segments {
-            let large = segment.info().bytes * MOVED_SHARE_MIN >= segment_bytes;
-            let touched = || others().any(|(_, other)| overlaps(other, segment));
-            if large && retention.leaves_alone(&summary(segment)) && !touched() {
-                movable.push(Arc::clone(segment));
+        let others = || inputs.iter().enumerate().filter(move |&(i, _)| i != index);
+        for part in run.segments.iter().filter(|part| part.bound.is_none()) {
+            let large = part.info().bytes * MOVED_SHARE_MIN >= segment_bytes;
+            let touched = || others().any(|(_, other)| overlaps(other, part.info()));
+            if large && retention.leaves_alone(&summary(&part.segment)) && !touched() {
+                movable.push(part.info().clone());
             }
         }
     }
+    movable.sort_by(|a, b| a.key_min.cmp(&b.key_min));
     movable
 }
 
@@ -282,13 +236,12 @@ fn summary(segment: &Segment) -> Summary {
     }
 }
 
-/// Whether a page of `run` shares keys with the range of `segment`.
-fn overlaps(run: &DiskRun, segment: &Segment) -> bool {
-    let range = segment.info();
+/// Whether a page of `run` shares keys with a segment.
+fn overlaps(run: &DiskRun, info: &SegmentInfo) -> bool {
     run.segments.iter().any(|other| {
-        let pages = &other.pages()[other.pages_in(Some(&range.key_min), None)];
+        let pages = &other.segment.pages()[other.segment.pages_in(Some(&info.key_min), None)];
         pages
             .first()
-            .is_some_and(|page| page.first_key <= range.key_max)
+            .is_some_and(|page| page.first_key <= info.key_max)
     })
 }

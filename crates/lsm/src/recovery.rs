@@ -20,7 +20,7 @@ use types::{TableId, TableSchema};
 use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::manifest::{Manifest, ManifestState, RunState, SEGMENTS_DIRECTORY, TableState};
-use crate::run::DiskRun;
+use crate::run::{DiskRun, RunSegment};
 use crate::segment::{Segment, SegmentId};
 use crate::tree::Tree;
 use crate::version::Version;
@@ -124,24 +124,24 @@ fn open_tree(
 fn open_run(
     env: &Env,
     directory: &Path,
-    state: &RunState,
+    run: &RunState,
     schema: &TableSchema,
     damage: &mut Option<StoreError>,
 ) -> Result<DiskRun, StoreError> {
     let mut segments = Vec::new();
-    for info in &state.segments {
+    for info in &run.segments {
         match Segment::open(env, directory, info, schema) {
-            Ok(segment) => segments.push(Arc::new(segment)),
+            Ok(segment) => segments.push(RunSegment {
+                segment: Arc::new(segment),
+                bound: run.bounds.get(&info.id).cloned(),
+            }),
             Err(error @ StoreError::VersionTooNew { .. }) => return Err(error),
             Err(error) => {
                 damage.get_or_insert(error);
             }
         }
     }
-    Ok(DiskRun {
-        id: state.id,
-        segments,
-    })
+    Ok(DiskRun::new(run.id, segments))
 }
 
 fn delete_leftovers(env: &Env, directory: &Path, state: &ManifestState) -> Result<(), StoreError> {

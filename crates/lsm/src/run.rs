@@ -2,28 +2,74 @@
 
 use std::sync::Arc;
 
+use types::key::SortKey;
+
 use crate::manifest::{RunId, RunState};
-use crate::segment::Segment;
+use crate::segment::{PageEntry, Segment, SegmentInfo};
 
 /// One sorted run on disk. Immutable: a merge makes a new one.
 pub(crate) struct DiskRun {
     /// The run.
     pub id: RunId,
     /// Its segments, keys ascending.
-    pub segments: Vec<Arc<Segment>>,
+    pub segments: Vec<RunSegment>,
+}
+
+/// A segment of a run.
+#[derive(Clone)]
+pub(crate) struct RunSegment {
+    /// The segment.
+    pub segment: Arc<Segment>,
+    /// The first key that counts, where that is not the segment's first one: what is below has
+    /// been merged into another segment.
+    pub bound: Option<SortKey>,
+}
+
+impl RunSegment {
+    /// All of a segment.
+    pub fn whole(segment: Arc<Segment>) -> Self {
+        Self {
+            segment,
+            bound: None,
+        }
+    }
+
+    /// What the manifest says of the whole segment.
+    pub fn info(&self) -> &SegmentInfo {
+        self.segment.info()
+    }
+
+    /// The first key that counts.
+    pub fn key_min(&self) -> &SortKey {
+        self.bound.as_ref().unwrap_or(&self.info().key_min)
+    }
+
+    /// The last key.
+    pub fn key_max(&self) -> &SortKey {
+        &self.info().key_max
+    }
+
+    /// The pages that hold keys that count; the first one perhaps others, too.
+    pub fn pages(&self) -> &[PageEntry] {
+        &self.segment.pages()[self.segment.pages_in(self.bound.as_ref(), None)]
+    }
 }
 
 impl DiskRun {
+    /// A run of segments in any order.
+    pub fn new(id: RunId, mut segments: Vec<RunSegment>) -> Self {
+        segments.sort_by(|a, b| a.key_max().cmp(b.key_max()));
+        Self { id, segments }
+    }
+
     /// What the manifest records of the run.
     pub fn state(&self) -> RunState {
-        let segments = self
-            .segments
-            .iter()
-            .map(|segment| segment.info().clone())
-            .collect();
+        let segments = self.segments.iter();
+        let bound = |part: &RunSegment| Some((part.info().id, part.bound.clone()?));
         RunState {
             id: self.id,
-            segments,
+            segments: segments.clone().map(|part| part.info().clone()).collect(),
+            bounds: segments.filter_map(bound).collect(),
         }
     }
 
@@ -35,7 +81,7 @@ impl DiskRun {
             .sum()
     }
 
-    /// The number of versions.
+    /// The number of versions; more than count where segments have bounds.
     pub fn versions(&self) -> u64 {
         self.segments
             .iter()
@@ -43,7 +89,7 @@ impl DiskRun {
             .sum()
     }
 
-    /// The smallest position of a version.
+    /// The smallest position of a version, or one below.
     pub fn position_min(&self) -> Option<u64> {
         self.segments
             .iter()

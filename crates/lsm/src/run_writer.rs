@@ -57,12 +57,24 @@ impl Drop for Uncommitted {
     }
 }
 
+/// Rows of a batch at most.
+const BATCH_ROWS_MAX: usize = 8192;
+
+/// Rows of a batch at least.
+const BATCH_ROWS_MIN: usize = 16;
+
+/// Bytes of a segment for which a batch may have a row, about: with it, a segment is too long by
+/// an eighth at most, unless rows are long.
+const SEGMENT_BYTES_PER_ROW: u64 = 128;
+
 /// Writes sorted versions as segments of about [`StoreOptions::segment_bytes`].
 pub(crate) struct RunWriter<'a> {
     factory: &'a SegmentFactory,
     layout: &'a Layout,
     current: Option<SegmentWriter>,
     last_key: Option<SortKey>,
+    /// The first key of the current segment: all before it is in segments that are finished.
+    first_key: Option<SortKey>,
     /// A segment must end before each of these keys (ascending): a segment that moves without
     /// being rewritten starts there.
     barriers: VecDeque<SortKey>,
@@ -85,9 +97,16 @@ impl<'a> RunWriter<'a> {
             layout,
             current: None,
             last_key: None,
+            first_key: None,
             barriers,
             written,
         }
+    }
+
+    /// How many versions to add at a time: segments end between batches.
+    pub fn batch_rows(&self) -> usize {
+        let rows = self.factory.options.segment_bytes / SEGMENT_BYTES_PER_ROW;
+        (rows as usize).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX)
     }
 
     /// Adds versions that follow all added so far.
@@ -121,6 +140,9 @@ impl<'a> RunWriter<'a> {
             .is_some_and(|last| keys.compare_key(range.start, last).is_eq());
         if self.is_full() && !continues_key {
             self.finish_segment()?;
+        }
+        if self.current.is_none() {
+            self.first_key = Some(keys.key(range.start));
         }
         let last_key = keys.key(range.end - 1);
         let writer = self.writer()?;
@@ -158,6 +180,19 @@ impl<'a> RunWriter<'a> {
         Ok(self.current.as_mut().expect("created just now"))
     }
 
+    /// The segments that have been finished since the last call, if there are any, and the first
+    /// key that is not in them or before.
+    pub fn take_finished(&mut self) -> Option<(Uncommitted, SortKey)> {
+        if self.written.segments.is_empty() || self.current.is_none() {
+            return None;
+        }
+        let finished = Uncommitted {
+            segments: std::mem::take(&mut self.written.segments),
+            cache: Arc::clone(&self.factory.cache),
+        };
+        self.first_key.clone().map(|end| (finished, end))
+    }
+
     fn finish_segment(&mut self) -> Result<(), StoreError> {
         if let Some(writer) = self.current.take() {
             let info = writer.finish()?;
@@ -169,7 +204,7 @@ impl<'a> RunWriter<'a> {
         Ok(())
     }
 
-    /// Ends the last segment. All segments are synced.
+    /// Ends the last segment. Returns those that have not been taken; all are synced.
     pub fn finish(mut self) -> Result<Uncommitted, StoreError> {
         self.finish_segment()?;
         Ok(self.written)

@@ -166,8 +166,8 @@ impl Store {
         let (last, _) = tree.update(|_| Version::default());
         self.memory.close(memory_bytes(&last.open));
         self.memory.free(memory_bytes(&last.frozen));
-        for segment in last.runs.iter().flat_map(|run| &run.segments) {
-            segment.retire(&self.factory.cache);
+        for part in last.runs.iter().flat_map(|run| &run.segments) {
+            part.segment.retire(&self.factory.cache);
         }
         Ok(())
     }

@@ -82,8 +82,8 @@ impl Tree {
             .collect();
         let chosen = choose(&version, &taken)?;
         let includes_oldest = chosen.end == version.runs.len();
-        let inputs = version.runs[chosen].to_vec();
-        merging.extend(inputs.iter().map(|run| run.id));
+        let inputs: Vec<RunId> = version.runs[chosen].iter().map(|run| run.id).collect();
+        merging.extend(&inputs);
         Some(Claim {
             tree: Arc::clone(self),
             inputs,
@@ -119,17 +119,26 @@ impl Tree {
 pub(crate) struct Claim {
     /// The tree.
     pub tree: Arc<Tree>,
-    /// The runs, newest first.
-    pub inputs: Vec<Arc<DiskRun>>,
+    /// The runs, newest first. Those that the merge has used up are gone from the tree.
+    pub inputs: Vec<RunId>,
     /// Whether the tree's oldest run is one of them. Stays so: newer runs come, older ones do not.
     pub includes_oldest: bool,
+}
+
+impl Claim {
+    /// The runs as they are now.
+    pub fn runs(&self) -> Vec<Arc<DiskRun>> {
+        let version = self.tree.version();
+        let is_input = |run: &&Arc<DiskRun>| self.inputs.contains(&run.id);
+        version.runs.iter().filter(is_input).cloned().collect()
+    }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         let mut merging = self.tree.merging.lock();
         for run in &self.inputs {
-            merging.remove(&run.id);
+            merging.remove(run);
         }
     }
 }

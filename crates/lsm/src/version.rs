@@ -79,23 +79,11 @@ impl Version {
         next
     }
 
-    /// Replaces neighbouring disk runs by what they were merged into, if anything.
-    ///
-    /// # Panics
-    /// When `inputs` are not neighbours in this version: merges own their inputs.
-    pub fn merged(&self, inputs: &[Arc<DiskRun>], output: Option<Arc<DiskRun>>) -> Self {
-        let first = self
-            .runs
-            .iter()
-            .position(|run| Arc::ptr_eq(run, &inputs[0]));
-        let first = first.expect("the inputs of a merge stay until it replaces them");
-        let place = first..first + inputs.len();
-        assert!(
-            is_same(&self.runs[place.clone()], inputs),
-            "the inputs of a merge are neighbours"
-        );
+    /// Puts other runs in the places of those with the same ids; `None` stands for a run that is
+    /// used up.
+    pub fn merged(&self, mut replace: impl FnMut(&Arc<DiskRun>) -> Option<Arc<DiskRun>>) -> Self {
         let mut next = self.clone();
-        next.runs.splice(place, output);
+        next.runs = self.runs.iter().filter_map(&mut replace).collect();
         next
     }
 

@@ -5,11 +5,14 @@
 
 use std::sync::Arc;
 
+use types::key::SortKey;
 use types::{CommitPosition, TableId, TableSchema};
 
 use super::schema_fields::{put_schema, read_schema};
 use super::state::{ManifestState, RunId, RunState};
-use crate::byte_fields::{FieldReader, Malformed, put_bytes, put_count, put_u8, put_u32, put_u64};
+use crate::byte_fields::{
+    FieldReader, Malformed, put_bytes, put_count, put_key, put_u8, put_u32, put_u64,
+};
 use crate::segment::{SegmentId, SegmentInfo};
 
 const CREATE_TABLE: u8 = 1;
@@ -20,9 +23,13 @@ const TRUNCATE: u8 = 5;
 const FORGET_TRUNCATIONS: u8 = 6;
 const PUBLISH: u8 = 7;
 const RAISE_NEXT_IDS: u8 = 8;
+const RAISE_BOUNDS: u8 = 9;
 
 /// A tag and at least a table.
 const CHANGE_BYTES_MIN: usize = 5;
+
+/// A segment and a key of at least five bytes.
+const BOUND_BYTES_MIN: usize = 8 + 5;
 
 /// One step of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +65,15 @@ pub enum Change {
         run: RunId,
         /// Segments that enter, in any order; they overlap none that stays in `run`.
         added: Vec<SegmentInfo>,
+    },
+    /// A step of a merge: the versions of keys below a bound are elsewhere now, what the segment
+    /// still has of them no longer counts.
+    RaiseBounds {
+        /// The table.
+        table: TableId,
+        /// Segments that stay in their runs, each with the first key that counts; above the bound
+        /// that it had.
+        bounds: Vec<(SegmentId, SortKey)>,
     },
     /// Versions older than `position` are invisible to snapshots at or after it.
     Truncate {
@@ -172,6 +188,7 @@ impl Change {
                 put_tag(out, PUSH_RUN, *table);
                 put_u64(out, run.id.0);
                 put_segments(out, &run.segments);
+                put_bounds(out, run.bounds.iter());
             }
             Self::ReplaceSegments {
                 table,
@@ -184,6 +201,10 @@ impl Change {
                 removed.iter().for_each(|segment| put_u64(out, segment.0));
                 put_u64(out, run.0);
                 put_segments(out, added);
+            }
+            Self::RaiseBounds { table, bounds } => {
+                put_tag(out, RAISE_BOUNDS, *table);
+                put_bounds(out, bounds.iter().map(|(segment, key)| (segment, key)));
             }
             Self::Truncate { table, position } => {
                 put_tag(out, TRUNCATE, *table);
@@ -229,10 +250,13 @@ impl Change {
             PUSH_RUN => {
                 let id = RunId(fields.u64()?);
                 let segments = read_segments(fields, table)?;
-                Ok(Self::PushRun {
-                    table,
-                    run: RunState { id, segments },
-                })
+                let bounds = read_bounds(fields)?.into_iter().collect();
+                let run = RunState {
+                    id,
+                    segments,
+                    bounds,
+                };
+                Ok(Self::PushRun { table, run })
             }
             REPLACE_SEGMENTS => {
                 let count = fields.count(size_of::<u64>())?;
@@ -247,6 +271,10 @@ impl Change {
                     added,
                 })
             }
+            RAISE_BOUNDS => Ok(Self::RaiseBounds {
+                table,
+                bounds: read_bounds(fields)?,
+            }),
             TRUNCATE => Ok(Self::Truncate {
                 table,
                 position: CommitPosition(fields.u64()?),
@@ -285,5 +313,23 @@ fn read_segments(
     let count = fields.count(SegmentInfo::BYTES_MIN)?;
     (0..count)
         .map(|_| SegmentInfo::decode(fields, table))
+        .collect()
+}
+
+fn put_bounds<'a>(
+    out: &mut Vec<u8>,
+    bounds: impl ExactSizeIterator<Item = (&'a SegmentId, &'a SortKey)>,
+) {
+    put_count(out, bounds.len());
+    for (segment, key) in bounds {
+        put_u64(out, segment.0);
+        put_key(out, key);
+    }
+}
+
+fn read_bounds(fields: &mut FieldReader<'_>) -> Result<Vec<(SegmentId, SortKey)>, Malformed> {
+    let count = fields.count(BOUND_BYTES_MIN)?;
+    (0..count)
+        .map(|_| Ok((SegmentId(fields.u64()?), fields.key()?)))
         .collect()
 }

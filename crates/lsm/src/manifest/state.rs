@@ -1,11 +1,13 @@
 //! The state that the manifest's edits add up to.
 //!
 //! Invariants, kept by [`ManifestState::apply`]: a run's segments have disjoint ascending key
-//! ranges; no segment is in two places; no run is empty; ids only grow.
+//! ranges, from their bounds on; no segment is in two places; no run is empty; ids and bounds only
+//! grow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use types::key::SortKey;
 use types::{CommitPosition, TableId, TableSchema};
 
 use super::edit::{Change, Edit};
@@ -22,6 +24,9 @@ pub struct RunState {
     pub id: RunId,
     /// Its segments, keys ascending.
     pub segments: Vec<SegmentInfo>,
+    /// Those of which only a part counts: from this key on. A merge has put what is below
+    /// elsewhere.
+    pub bounds: BTreeMap<SegmentId, SortKey>,
 }
 
 /// One table's tree.
@@ -108,6 +113,11 @@ impl ManifestState {
                 self.see_segments(added);
                 self.table(*table)?
                     .replace_segments(*table, removed, *run, added)
+            }
+            Change::RaiseBounds { table, bounds } => {
+                let tree = self.table(*table)?;
+                let mut each = bounds.iter();
+                each.try_for_each(|(segment, key)| tree.raise_bound(*segment, key))
             }
             Change::Truncate { table, position } => {
                 self.table(*table)?.truncate(*position);
@@ -213,20 +223,37 @@ impl TableState {
         let target =
             target.ok_or_else(|| Contradiction(format!("run {} does not exist", run.0)))?;
         target.segments.extend_from_slice(added);
-        target.segments.sort_by(|a, b| a.key_min.cmp(&b.key_min));
+        // Their last keys: the first one of a segment need not count any more.
+        target.segments.sort_by(|a, b| a.key_max.cmp(&b.key_max));
         target.check_order()?;
         self.runs.retain(|run| !run.segments.is_empty());
         Ok(())
     }
 
+    fn raise_bound(&mut self, segment: SegmentId, key: &SortKey) -> Result<(), Contradiction> {
+        let (run, place) = self.place(segment)?;
+        let run = &mut self.runs[run];
+        let before = run.key_min(&run.segments[place]);
+        ensure(before < key && *key <= run.segments[place].key_max, || {
+            format!("the bound of segment {segment} is not within its keys")
+        })?;
+        run.bounds.insert(segment, key.clone());
+        Ok(())
+    }
+
     fn remove_segment(&mut self, segment: SegmentId) -> Result<(), Contradiction> {
-        for run in &mut self.runs {
-            if let Some(place) = run.segments.iter().position(|info| info.id == segment) {
-                run.segments.remove(place);
-                return Ok(());
-            }
-        }
-        Err(Contradiction(format!("segment {segment} is in no run")))
+        let (run, place) = self.place(segment)?;
+        self.runs[run].segments.remove(place);
+        self.runs[run].bounds.remove(&segment);
+        Ok(())
+    }
+
+    /// The run that a segment is in, and its place there.
+    fn place(&self, segment: SegmentId) -> Result<(usize, usize), Contradiction> {
+        let place = |run: &RunState| run.segments.iter().position(|info| info.id == segment);
+        let mut places = self.runs.iter().map(place).enumerate();
+        let found = places.find_map(|(run, place)| Some((run, place?)));
+        found.ok_or_else(|| Contradiction(format!("segment {segment} is in no run")))
     }
 
     fn check_added(&self, table: TableId, added: &[SegmentInfo]) -> Result<(), Contradiction> {
@@ -247,14 +274,19 @@ impl TableState {
 }
 
 impl RunState {
+    /// The first key of a segment that counts.
+    fn key_min<'a>(&'a self, segment: &'a SegmentInfo) -> &'a SortKey {
+        self.bounds.get(&segment.id).unwrap_or(&segment.key_min)
+    }
+
     fn check_order(&self) -> Result<(), Contradiction> {
         let id = self.id.0;
         let forward = self
             .segments
             .iter()
-            .all(|segment| segment.key_min <= segment.key_max);
+            .all(|segment| self.key_min(segment) <= &segment.key_max);
         let mut neighbours = self.segments.iter().zip(self.segments.iter().skip(1));
-        let disjoint = neighbours.all(|(segment, next)| segment.key_max < next.key_min);
+        let disjoint = neighbours.all(|(segment, next)| segment.key_max < *self.key_min(next));
         ensure(forward && disjoint, || {
             format!("segments of run {id} overlap")
         })

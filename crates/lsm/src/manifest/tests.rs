@@ -1,6 +1,7 @@
 //! The manifest on the real disk: edits, rotation, torn tails, damage. What a failing disk does
 //! to it is tested with the simulated disk.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,6 +72,7 @@ fn push(run: u64, segments: Vec<SegmentInfo>) -> Change {
         run: RunState {
             id: RunId(run),
             segments,
+            bounds: BTreeMap::new(),
         },
     }
 }
@@ -80,6 +82,14 @@ fn publish(position: u64) -> Change {
     Change::Publish {
         position: CommitPosition(position),
         metadata,
+    }
+}
+
+/// The segment counts from this key on.
+fn raise(segment: u64, key: u64) -> Change {
+    Change::RaiseBounds {
+        table: TABLE,
+        bounds: vec![(SegmentId(segment), SortKey::U64(key))],
     }
 }
 
@@ -166,6 +176,7 @@ fn with_history() -> (Folder, ManifestState) {
             truncate,
             publish(20),
         ]),
+        edit(vec![raise(2, 8)]),
     ] {
         manifest.commit(&edit).expect("commit");
     }
@@ -196,6 +207,10 @@ fn reopening_finds_what_was_committed_again_and_again() {
         "newest first"
     );
     assert_eq!(tree.truncations, [CommitPosition(4)]);
+    assert_eq!(
+        tree.runs[0].bounds,
+        BTreeMap::from([(SegmentId(2), SortKey::U64(8))])
+    );
     assert_eq!(state.visible, CommitPosition(20));
     assert_eq!(&*state.metadata, b"resume at 20");
     assert_eq!(
@@ -249,6 +264,49 @@ fn a_segment_can_move_and_a_garbage_run_can_vanish() {
     manifest.commit(&edit(vec![all_garbage])).expect("commit");
     assert!(manifest.state().tables[&TABLE].runs.is_empty());
     assert_eq!(manifest.state().segments().count(), 0);
+}
+
+#[test]
+fn a_step_of_a_merge_puts_its_output_below_the_bounds() {
+    let (folder, _) = with_history();
+    let (mut manifest, _) = folder.open().expect("open");
+    let step = vec![
+        raise(2, 14),
+        raise(1, 14),
+        Change::ReplaceSegments {
+            table: TABLE,
+            removed: vec![SegmentId(0)],
+            run: RunId(0),
+            added: vec![segment(3, 1..=13)],
+        },
+    ];
+    manifest.commit(&edit(step)).expect("commit");
+    let (_, state) = folder.open().expect("open");
+    let runs = &state.tables[&TABLE].runs;
+    assert_eq!(runs[0].segments, [segment(2, 5..=15)]);
+    assert_eq!(
+        runs[1].segments,
+        [segment(3, 1..=13), segment(1, 11..=20)],
+        "what counts of segment 1 comes last"
+    );
+    let (_, reopened) = folder.open().expect("open");
+    assert_eq!(reopened, state);
+}
+
+#[test]
+#[should_panic(expected = "bound")]
+fn a_bound_does_not_sink() {
+    let (folder, _) = with_history();
+    let (mut manifest, _) = folder.open().expect("open");
+    let _ = manifest.commit(&edit(vec![raise(2, 7)]));
+}
+
+#[test]
+#[should_panic(expected = "bound")]
+fn a_bound_leaves_something() {
+    let (folder, _) = with_history();
+    let (mut manifest, _) = folder.open().expect("open");
+    let _ = manifest.commit(&edit(vec![raise(2, 16)]));
 }
 
 #[test]

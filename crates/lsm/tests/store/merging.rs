@@ -1,0 +1,168 @@
+//! Merges go a part of the keys at a time: what that takes of the disk, and what is left of a merge
+//! that is stopped on its way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use env::Env;
+use lsm::{Store, StoreOptions, Work};
+use types::{CommitPosition, TableId};
+
+use crate::folder::Folder;
+use crate::metered_disk::MeteredDisk;
+use crate::tables::{put_texts, texts, whole};
+
+const TABLE: TableId = TableId(1);
+const SEGMENT_BYTES: u64 = 64 << 10;
+
+/// Keys of each run, and runs that are merged together.
+const KEYS: i64 = 60_000;
+const RUNS: u64 = 4;
+
+fn options() -> StoreOptions {
+    StoreOptions {
+        memory_bytes: 64 << 20,
+        cache_bytes: 1 << 20,
+        page_bytes: 4 << 10,
+        segment_bytes: SEGMENT_BYTES,
+        runs_max: 4,
+    }
+}
+
+/// A store of overlapping runs of many segments each that are due to be merged, on a metered disk.
+struct Overlapping {
+    folder: Folder,
+    disk: Arc<MeteredDisk>,
+    store: Arc<Store>,
+    rows: BTreeMap<i64, String>,
+}
+
+impl Overlapping {
+    fn new() -> Self {
+        let folder = Folder::new(options());
+        let disk = Arc::new(MeteredDisk::default());
+        let store = open(&folder, &disk);
+        store.create_table(TABLE, texts()).expect("a new table");
+        let mut rows = BTreeMap::new();
+        for position in 1..=RUNS {
+            let text = |key: i64, position: u64| {
+                let digits = (key as u64 ^ position << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                format!("{digits} at {position}")
+            };
+            // Every run has keys of its own, and shares others with each run before.
+            let keys: Vec<i64> = (0..KEYS).map(|key| key * position as i64).collect();
+            rows.extend(keys.iter().map(|&key| (key, text(key, position))));
+            let puts = put_texts(keys, position, text);
+            store.ingest(TABLE, puts).expect("there is room");
+            store.publish(CommitPosition(position), Vec::new());
+            store.flush().expect("flushed");
+        }
+        Self {
+            folder,
+            disk,
+            store,
+            rows,
+        }
+    }
+
+    fn reopen(self) -> Self {
+        drop(self.store);
+        let store = open(&self.folder, &self.disk);
+        Self { store, ..self }
+    }
+
+    fn check_rows(&self) {
+        let mut found = BTreeMap::new();
+        let scan = self.store.pin().scan(TABLE, whole(vec![0, 1], 1000));
+        for batch in scan.expect("the table is there") {
+            let batch = batch.expect("intact");
+            let keys = batch.column(0).as_primitive::<Int64Type>().values();
+            let texts = batch.column(1).as_string::<i32>().iter();
+            let texts = texts.map(|text| text.expect("not null").to_owned());
+            found.extend(keys.iter().copied().zip(texts));
+        }
+        let differs = found
+            .iter()
+            .zip(&self.rows)
+            .find(|(found, row)| found != row);
+        assert_eq!(differs, None);
+        assert_eq!(found.len(), self.rows.len());
+    }
+
+    fn runs(&self) -> usize {
+        let stats = self.store.table_stats(TABLE).expect("the table is there");
+        stats
+            .components
+            .iter()
+            .map(|component| component.runs)
+            .sum()
+    }
+}
+
+fn open(folder: &Folder, disk: &Arc<MeteredDisk>) -> Arc<Store> {
+    let env = Env {
+        disk: Arc::clone(disk) as _,
+        ..Env::real()
+    };
+    Store::open(env, folder.path(), options()).expect("the store opens")
+}
+
+#[test]
+fn a_merge_needs_room_for_a_few_segments() {
+    let runs = Overlapping::new();
+    let before = runs.disk.bytes();
+    runs.disk.take_bytes_max();
+    while runs.store.work(Work::Merge).expect("merged") {}
+    let most = runs.disk.take_bytes_max();
+
+    assert_eq!(runs.runs(), 1);
+    runs.check_rows();
+    let written = runs.store.stats().bytes_merged;
+    assert!(written > 20 * SEGMENT_BYTES, "the merge was a long one");
+    // One that is being written, one that is finished, and of each input the one that is being
+    // read; the manifest besides.
+    let room = (2 + RUNS + 1) * SEGMENT_BYTES * 3 / 2;
+    assert!(
+        most < before + room,
+        "{most} bytes at most, {before} before, {room} allowed"
+    );
+}
+
+#[test]
+fn a_merge_that_is_stopped_keeps_what_it_has_done() {
+    for segments in [1, 2, 3, 8] {
+        let runs = Overlapping::new();
+        let created = AtomicUsize::new(0);
+        let store = Arc::downgrade(&runs.store);
+        runs.disk.on_create(move |path| {
+            let is_segment = path.extension().is_some_and(|ending| ending == "seg");
+            if is_segment && created.fetch_add(1, Ordering::Relaxed) == segments {
+                store.upgrade().expect("it is merging").shut_down();
+            }
+        });
+        let finished = runs.store.work(Work::Merge).expect("no error");
+        assert!(
+            !finished,
+            "stopped at segment {segments}, {} bytes",
+            runs.store.stats().bytes_merged
+        );
+        assert_eq!(runs.runs(), RUNS as usize, "no input is used up");
+        let has_steps = runs.store.stats().bytes_merged > 0;
+        assert_eq!(
+            has_steps,
+            segments > 1,
+            "a step follows the next segment's start"
+        );
+        runs.check_rows();
+
+        let runs = runs.reopen();
+        runs.check_rows();
+        while runs.store.work(Work::Merge).expect("merged") {}
+        assert_eq!(runs.runs(), 1);
+        runs.check_rows();
+        runs.reopen().check_rows();
+    }
+}
