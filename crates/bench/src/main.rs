@@ -4,6 +4,7 @@
 //!
 //! * [`replica`]: a backlog of random updates drained beside a PostgreSQL subscriber.
 //! * [`pages`]: the page format beside Rose's figures, a memory copy, Parquet and row blocks.
+//! * [`weather`]: readings inserted in random order under a memory limit.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`results`]: the table and the JSON file.
 
@@ -11,6 +12,7 @@ mod limits;
 mod pages;
 mod replica;
 mod results;
+mod weather;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +33,11 @@ enum Experiment {
     Replica(Common),
     /// Size and speed of pages on one core, beside Parquet and row blocks
     Pages(Common),
+    /// Weather readings inserted in random order, under a memory limit
+    Weather(Common),
+    /// A contender of `weather`: inserts what it is fed
+    #[command(hide = true)]
+    WeatherSide(weather::SideArguments),
 }
 
 /// What all experiments take.
@@ -70,6 +77,12 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
+        Experiment::Weather(common) => {
+            let results = weather::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::WeatherSide(arguments) => weather::run_side(&arguments),
         Experiment::Pages(common) => {
             let report = pages::run(common.scale)?;
             print!("{report}");

@@ -12,8 +12,8 @@
 //! count. All rates are of uncompressed bytes, the same for every format.
 
 mod contender;
-mod data_set;
-mod draw;
+pub mod data_set;
+pub mod draw;
 mod figure;
 mod goals;
 mod lineitem;
@@ -28,7 +28,7 @@ mod report;
 mod row_blocks;
 mod segment_file;
 mod stopwatch;
-mod weather;
+pub mod weather;
 
 use anyhow::{Context, Result};
 

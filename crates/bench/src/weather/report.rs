@@ -1,0 +1,121 @@
+//! What a contender saw while it inserted, as one line of JSON.
+
+use serde::{Deserialize, Serialize};
+
+use super::WINDOW_ROWS;
+
+/// See the module.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Report {
+    /// Rows inserted.
+    pub rows: usize,
+    /// Seconds until each window of rows was inserted.
+    pub window_ends: Vec<f64>,
+    /// Seconds until all were durable.
+    pub seconds: f64,
+    /// Of 10,000 batches all but one took less, milliseconds.
+    pub batch_ms_p9999: f64,
+    /// The slowest batch, milliseconds.
+    pub batch_ms_max: f64,
+    /// Rows inserted, and bytes on disk then.
+    pub space: Vec<(usize, u64)>,
+    /// Bytes on disk after all merges.
+    pub bytes_at_end: u64,
+    /// Bytes that were written in all.
+    pub bytes_written: u64,
+    /// Seconds that merges went on after the last insert.
+    pub settle_seconds: f64,
+}
+
+/// Samples of space count once so many rows of all are there: a fraction of the data tells more of
+/// the last flush than of merges.
+const SPACE_FROM_SHARE: usize = 10;
+
+impl Report {
+    /// Rows a second, until all were durable.
+    pub fn rate(&self) -> f64 {
+        self.rows as f64 / self.seconds
+    }
+
+    /// Rows a second in the last tenth of the windows.
+    pub fn rate_at_end(&self) -> f64 {
+        let windows = self.window_ends.len();
+        let last = windows.div_ceil(10);
+        let begin = match windows - last {
+            0 => 0.0,
+            before => self.window_ends[before - 1],
+        };
+        let end = self.window_ends.last().copied().unwrap_or(f64::NAN);
+        (last * WINDOW_ROWS) as f64 / (end - begin)
+    }
+
+    /// The rate of the slowest window, the mean rate of all being 1.
+    pub fn slowest_window(&self) -> f64 {
+        let begins = std::iter::once(&0.0).chain(&self.window_ends);
+        let lengths = self
+            .window_ends
+            .iter()
+            .zip(begins)
+            .map(|(end, begin)| end - begin);
+        let longest = lengths.fold(0.0, f64::max);
+        let end = self.window_ends.last().copied().unwrap_or(f64::NAN);
+        end / self.window_ends.len() as f64 / longest
+    }
+
+    /// Bytes on disk a row, in the end.
+    pub fn bytes_a_row(&self) -> f64 {
+        self.bytes_at_end as f64 / self.rows as f64
+    }
+
+    /// The most that was on disk at a time, what was live then being 1. A row counts as live with
+    /// what it takes in the end.
+    pub fn space_max(&self) -> f64 {
+        let counts = |&&(rows, _): &&(usize, u64)| rows * SPACE_FROM_SHARE >= self.rows;
+        let share =
+            |&(rows, bytes): &(usize, u64)| bytes as f64 / (rows as f64 * self.bytes_a_row());
+        self.space
+            .iter()
+            .filter(counts)
+            .map(share)
+            .fold(0.0, f64::max)
+    }
+
+    /// Bytes written for each that is there in the end.
+    pub fn write_amplification(&self) -> f64 {
+        self.bytes_written as f64 / self.bytes_at_end as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        Report {
+            rows: 4 * WINDOW_ROWS,
+            window_ends: vec![1.0, 2.0, 5.0, 6.0],
+            seconds: 8.0,
+            batch_ms_p9999: 0.0,
+            batch_ms_max: 0.0,
+            space: vec![
+                (1, 1 << 40),
+                (2 * WINDOW_ROWS, 3 << 20),
+                (4 * WINDOW_ROWS, 5 << 20),
+            ],
+            bytes_at_end: 4 << 20,
+            bytes_written: 6 << 20,
+            settle_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn windows_and_space_are_taken_against_the_mean() {
+        let report = report();
+        let is = |figure: f64, expected: f64| (figure - expected).abs() < 1e-9;
+        assert!(is(report.rate(), WINDOW_ROWS as f64 / 2.0));
+        assert!(is(report.rate_at_end(), WINDOW_ROWS as f64));
+        assert!(is(report.slowest_window(), 0.5));
+        assert!(is(report.space_max(), 1.5), "{}", report.space_max());
+        assert!(is(report.write_amplification(), 1.5));
+    }
+}
