@@ -25,6 +25,19 @@ impl KeyRange {
         }
     }
 
+    /// Exactly one key.
+    pub(crate) fn only(key: &SortKey) -> Self {
+        let next = match key {
+            SortKey::U64(key) => key.checked_add(1).map(SortKey::U64),
+            SortKey::U128(key) => key.checked_add(1).map(SortKey::U128),
+            SortKey::Bytes(key) => Some(SortKey::Bytes([key.as_slice(), &[0]].concat())),
+        };
+        Self {
+            start: Some(key.clone()),
+            end: next,
+        }
+    }
+
     /// Whether `key` is before the range.
     pub(crate) fn is_after(&self, key: &SortKey) -> bool {
         self.start.as_ref().is_some_and(|start| key < start)
@@ -38,5 +51,30 @@ impl KeyRange {
     /// Whether every key of `first..=last` is in the range.
     pub(crate) fn contains(&self, first: &SortKey, last: &SortKey) -> bool {
         !self.is_after(first) && !self.is_before(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_one_key_has_no_neighbour() {
+        let check = |before: Option<SortKey>, key: SortKey, after: Option<SortKey>| {
+            let range = KeyRange::only(&key);
+            assert!(range.contains(&key, &key));
+            assert!(before.is_none_or(|before| range.is_after(&before)));
+            assert!(after.is_none_or(|after| range.is_before(&after)));
+        };
+        let bytes = |key: &[u8]| SortKey::Bytes(key.to_vec());
+        check(None, SortKey::U64(0), Some(SortKey::U64(1)));
+        check(
+            Some(SortKey::U64(u64::MAX - 1)),
+            SortKey::U64(u64::MAX),
+            None,
+        );
+        check(None, SortKey::U128(u128::MAX), None);
+        check(Some(bytes(b"a")), bytes(b"ab"), Some(bytes(b"ab\0")));
+        check(None, bytes(b""), Some(bytes(b"\0")));
     }
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_schema::Schema;
 use types::{ColumnType, SortKeys, TableId, TableSchema};
 
 /// Column numbers and types of one tree.
@@ -18,12 +19,13 @@ pub(crate) struct Layout {
     /// All of the table's columns: what a merge reads and writes.
     pub all_columns: Vec<usize>,
     key_types: Vec<ColumnType>,
+    no_keys: SortKeys,
 }
 
 impl Layout {
     /// The layout of `table`.
     pub fn new(table: TableId, schema: Arc<TableSchema>) -> Self {
-        let key_types = schema
+        let key_types: Vec<ColumnType> = schema
             .key
             .iter()
             .map(|&c| schema.columns[c].column_type)
@@ -33,6 +35,7 @@ impl Layout {
             table,
             schema,
             all_columns,
+            no_keys: SortKeys::empty(&key_types),
             key_types,
         }
     }
@@ -55,6 +58,23 @@ impl Layout {
     /// The page column that holds the patches' bits of unchanged columns.
     pub fn unchanged_column(&self) -> usize {
         self.columns() + 2
+    }
+
+    /// The types of the key columns, in key order.
+    pub fn key_types(&self) -> &[ColumnType] {
+        &self.key_types
+    }
+
+    /// No keys, in the form of the table's.
+    pub fn no_keys(&self) -> &SortKeys {
+        &self.no_keys
+    }
+
+    /// The Arrow schema of some of the table's columns, in this order.
+    pub fn projected(&self, columns: &[usize]) -> Schema {
+        let fields = self.schema.arrow_schema().fields;
+        let projected: Vec<_> = columns.iter().map(|&c| Arc::clone(&fields[c])).collect();
+        Schema::new(projected)
     }
 
     /// The sort keys of rows whose key columns, in key order, are `columns`.

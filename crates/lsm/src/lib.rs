@@ -9,6 +9,7 @@
 //! * `tree`, `version`, `c0`, `memory_run`, `run`: what a tree consists of at one moment.
 //! * `merge` (the operator), `visibility` and `retention` (its filters), `fold` (patches),
 //!   `cursor`, `block`, `selection`, `batch`, `gather`: how versions are read.
+//! * `lookup`: how the rows of given keys are found without merging.
 //! * [`manifest`], [`segment`], [`page_cache`]: what is on disk.
 
 mod batch;
@@ -23,6 +24,7 @@ mod gather;
 mod key_form;
 mod key_range;
 mod layout;
+mod lookup;
 mod memory_budget;
 mod memory_run;
 mod merge;
@@ -56,7 +58,9 @@ pub mod store;
 
 pub use error::StoreError;
 pub use key_range::KeyRange;
+pub use lookup::{FoundRows, Row};
 pub use options::StoreOptions;
+pub use page::Value;
 pub use scan::{Scan, ScanRequest};
 pub use snapshot::{HistoryHold, Snapshot};
 pub use stats::{ComponentStats, StoreStats, TableStats};

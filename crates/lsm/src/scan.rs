@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use types::key::SortKey;
 
 use crate::cursor::{Cursor, PageSource};
@@ -68,17 +68,12 @@ impl Scan {
                 source,
             ));
         }
-        let fields = tree.layout.schema.arrow_schema().fields;
-        let projected: Vec<_> = request
-            .projection
-            .iter()
-            .map(|&c| Arc::clone(&fields[c]))
-            .collect();
+        let schema = Arc::new(tree.layout.projected(&request.projection));
         Self {
             merger,
             filter: SnapshotFilter::new(position, &version.truncations),
             kept: Selection::new(request.projection),
-            schema: Arc::new(Schema::new(projected)),
+            schema,
             batch_rows: request.batch_rows.max(1),
             exhausted: false,
         }

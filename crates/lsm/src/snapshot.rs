@@ -3,10 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
+use page::Value;
 use types::{CommitPosition, TableId};
 
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
+use crate::lookup::{self, FoundRows, Row};
 use crate::scan::{Scan, ScanRequest, split};
 use crate::store::Store;
 
@@ -43,6 +46,47 @@ impl Snapshot {
             request,
             self.store.page_cache(),
         ))
+    }
+
+    /// The row of one key: the wanted `columns` of it, or `None` if the snapshot sees no such
+    /// row. `key` has the values of the key columns in key order; NULL and what is outside its
+    /// column's type (70,000 of 16 bits) is the key of no row. Takes a few microseconds when the
+    /// pages are cached.
+    ///
+    /// # Errors
+    /// As for scans: a page that has to be read may be damaged or unreadable.
+    ///
+    /// # Panics
+    /// When there are more or fewer values than key columns, a value is of another kind than its
+    /// column, or the table has no such column.
+    pub fn get(
+        &self,
+        table: TableId,
+        key: &[Value<'_>],
+        columns: &[usize],
+    ) -> Result<Option<Row>, StoreError> {
+        let tree = self.store.readable_tree(table)?;
+        lookup::get(&tree, self.position, key, columns, self.store.page_cache())
+    }
+
+    /// The rows of many keys, given in any order and answered in the order asked; a key may be
+    /// asked for twice. `keys` has an array for each key column, in key order; NULL is the key of
+    /// no row. Loads no page twice, and takes memory for the keys and all rows together.
+    ///
+    /// # Errors
+    /// As for scans: a page that has to be read may be damaged or unreadable.
+    ///
+    /// # Panics
+    /// When there are more or fewer arrays than key columns, an array is not of its column's
+    /// Arrow type or shorter than the first, or the table has no such column.
+    pub fn multi_get(
+        &self,
+        table: TableId,
+        keys: &[ArrayRef],
+        columns: &[usize],
+    ) -> Result<FoundRows, StoreError> {
+        let tree = self.store.readable_tree(table)?;
+        lookup::multi_get(&tree, self.position, keys, columns, self.store.page_cache())
     }
 
     /// Cuts the table's keys into up to `parts` ranges of about equal work, ascending, covering

@@ -8,6 +8,7 @@ mod concurrency;
 mod folder;
 mod interface;
 mod long_values;
+mod lookups;
 mod merging;
 mod metered_disk;
 mod model;

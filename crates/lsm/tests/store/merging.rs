@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array};
 use env::Env;
 use lsm::{Store, StoreOptions, Work};
-use types::{CommitPosition, TableId};
+use types::{CommitPosition, TableId, VersionKind, VersionRows};
 
 use crate::folder::Folder;
 use crate::metered_disk::MeteredDisk;
+use crate::rows::{Cell, Version, version_rows};
 use crate::tables::{put_texts, texts, whole};
 
 const TABLE: TableId = TableId(1);
@@ -57,6 +59,13 @@ impl Overlapping {
             rows.extend(keys.iter().map(|&key| (key, text(key, position))));
             let puts = put_texts(keys, position, text);
             store.ingest(TABLE, puts).expect("there is room");
+            if position == RUNS {
+                let deleted = || (1..KEYS).step_by(40);
+                store
+                    .ingest(TABLE, deletes(deleted(), position))
+                    .expect("there is room");
+                deleted().for_each(|key| drop(rows.remove(&key)));
+            }
             store.publish(CommitPosition(position), Vec::new());
             store.flush().expect("flushed");
         }
@@ -90,6 +99,23 @@ impl Overlapping {
             .find(|(found, row)| found != row);
         assert_eq!(differs, None);
         assert_eq!(found.len(), self.rows.len());
+        self.check_keys();
+    }
+
+    /// Looks every key up, and those that are missing or deleted.
+    fn check_keys(&self) {
+        let asked = 0..KEYS * RUNS as i64;
+        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(asked.clone()));
+        let found = self.store.pin().multi_get(TABLE, &[keys], &[1]);
+        let found = found.expect("the table is there");
+        for (key, found) in asked.zip(&found.found) {
+            assert_eq!(found, self.rows.contains_key(&key), "key {key}");
+        }
+        let texts = found.batches.iter().flat_map(|batch| {
+            let texts = batch.column(0).as_string::<i32>().iter();
+            texts.map(|text| text.expect("not null"))
+        });
+        assert!(texts.eq(self.rows.values()));
     }
 
     fn runs(&self) -> usize {
@@ -100,6 +126,14 @@ impl Overlapping {
             .map(|component| component.runs)
             .sum()
     }
+}
+
+fn deletes(keys: impl Iterator<Item = i64>, position: u64) -> VersionRows {
+    let delete = |key| {
+        let cells = [Cell::Number(key), Cell::Null];
+        Version::new(position, VersionKind::Delete, cells)
+    };
+    version_rows(&texts(), keys.map(delete))
 }
 
 fn open(folder: &Folder, disk: &Arc<MeteredDisk>) -> Arc<Store> {

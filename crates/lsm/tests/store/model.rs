@@ -1,5 +1,5 @@
 //! The store against a model: random transactions, flushes, merges, snapshots and crashes, with
-//! every scan compared with a map that never forgets.
+//! every scan and look-up compared with a map that never forgets.
 //!
 //! A step may publish a transaction in one piece or in two, with a flush or a crash in between.
 //! After a crash the store must be exactly at its durable position; the transactions after it
@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind};
 
 use crate::folder::Folder;
+use crate::lookups::rows_of_keys;
 use crate::rows::{Cell, Version, numbers_and_texts, table_schema, version_rows};
 
 const TABLE: TableId = TableId(7);
@@ -142,6 +143,11 @@ enum Step {
         snapshot: usize,
         keys: Range<u16>,
         batch_rows: usize,
+    },
+    /// Looks keys up; those from `KEYS` on are never there.
+    LookUp {
+        snapshot: usize,
+        keys: Vec<u16>,
     },
     Crash,
 }
@@ -379,6 +385,20 @@ impl Harness {
         assert_eq!(found, expected, "the table at {position}");
     }
 
+    /// Compares look-ups with the model.
+    fn check_keys(&self, snapshot: &Snapshot, keys: &[u16]) {
+        let cells: Vec<_> = keys.iter().map(|&key| self.shape.cells(key)).collect();
+        let found = rows_of_keys(snapshot, TABLE, &self.shape.schema(), &cells);
+        let position = snapshot.position().0;
+        let (_, table) = self
+            .states
+            .range(..=position)
+            .next_back()
+            .expect("there is a first state");
+        let expected: Vec<Option<Row>> = keys.iter().map(|key| table.get(key).cloned()).collect();
+        assert_eq!(found, expected, "the rows of {keys:?} at {position}");
+    }
+
     /// Counts rows through the ranges of a split, without any column.
     fn check_split(&self, snapshot: &Snapshot, parts: usize) {
         let ranges = snapshot.split(TABLE, parts).expect("the table can be read");
@@ -444,6 +464,13 @@ impl Harness {
                     None => self.check(&self.store().pin(), keys.clone(), *batch_rows),
                 }
             }
+            Step::LookUp { snapshot, keys } => {
+                let snapshots = self.pins.len() + 1;
+                match self.pins.get(snapshot % snapshots) {
+                    Some(pinned) => self.check_keys(pinned, keys),
+                    None => self.check_keys(&self.store().pin(), keys),
+                }
+            }
             Step::Crash => self.crash(),
         }
     }
@@ -460,6 +487,10 @@ impl Harness {
         let latest = self.store().pin();
         for snapshot in self.pins.iter().chain([&latest]) {
             self.check(snapshot, 0..KEYS, 64);
+            // In no order, each key once: 7 has no divisor in common with their number.
+            let keys = KEYS + 10;
+            let scrambled = (0..keys).map(|index| index * 7 % keys);
+            self.check_keys(snapshot, &scrambled.collect::<Vec<_>>());
             self.check_split(snapshot, 3);
         }
     }
@@ -486,6 +517,10 @@ fn apply(table: &mut Table, write: Write) {
             }
         }
     }
+}
+
+fn any_key() -> impl Strategy<Value = u16> {
+    prop_oneof![0..KEYS + 10, 0..12_u16]
 }
 
 fn any_write() -> impl Strategy<Value = Write> {
@@ -528,6 +563,8 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => (0..12_u8).prop_map(|back| Step::PinAt { back }),
         5 => (0..4_usize, any_keys(), 1..200_usize)
             .prop_map(|(snapshot, keys, batch_rows)| Step::Scan { snapshot, keys, batch_rows }),
+        5 => (0..4_usize, prop::collection::vec(any_key(), 1..30))
+            .prop_map(|(snapshot, keys)| Step::LookUp { snapshot, keys }),
         1 => Just(Step::Crash),
     ]
 }

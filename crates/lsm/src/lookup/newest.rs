@@ -1,0 +1,244 @@
+//! The newest version of one key that counts, in one run.
+//!
+//! A disk run is asked from the outside in, and each step may end the search: the segment by its
+//! key bounds, its positions, the page by its fences, the slots by `Page::find`, then the
+//! positions of the key's versions, newest first. Versions of a key may go on in the next page
+//! of the segment, never in another segment.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use page::{Page, PageError, Value};
+use types::VersionKind;
+use types::key::SortKey;
+
+use super::key::LookupKey;
+use crate::error::StoreError;
+use crate::layout::Layout;
+use crate::memory_run::MemoryRun;
+use crate::page_cache::PageCache;
+use crate::run::DiskRun;
+use crate::segment::Segment;
+
+/// The positions whose versions count, both ends included. Empty when they cross.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Positions {
+    /// Older versions are truncated, or older than one that was found.
+    pub from: u64,
+    /// The snapshot's.
+    pub to: u64,
+}
+
+impl Positions {
+    /// Those that a snapshot at `position` sees of a tree with these truncations.
+    pub fn seen_at(position: u64, truncations: &[u64]) -> Self {
+        let seen = truncations
+            .iter()
+            .filter(|&&truncation| truncation <= position);
+        Self {
+            from: seen.max().copied().unwrap_or(0),
+            to: position,
+        }
+    }
+
+    /// Those above the position of a version that was found.
+    fn above(self, found: u64) -> Self {
+        match found.checked_add(1) {
+            Some(from) => Self { from, ..self },
+            None => Self { from: 1, to: 0 },
+        }
+    }
+
+    /// Whether some may lie within these bounds.
+    fn meet(self, min: u64, max: u64) -> bool {
+        self.from.max(min) <= self.to.min(max)
+    }
+}
+
+/// A version that was found, as its row in a block or page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub row: usize,
+    pub kind: VersionKind,
+    position: u64,
+}
+
+impl Found {
+    /// The positions of which a version would still be newer than this one.
+    pub fn narrow(&self, positions: Positions) -> Positions {
+        positions.above(self.position)
+    }
+}
+
+/// The newest version in a memory run that counts.
+pub(super) fn in_memory(run: &MemoryRun, key: &SortKey, positions: Positions) -> Option<Found> {
+    let block = run.block();
+    let summary = block.summary();
+    if !positions.meet(summary.position_min, summary.position_max) {
+        return None;
+    }
+    let versions = block.versions();
+    let first = versions.keys.lower_bound(0..block.rows(), key);
+    for row in first..block.rows() {
+        let position = versions.positions.at(row);
+        if versions.keys.compare_key(row, key).is_ne() || position < positions.from {
+            return None;
+        }
+        if position <= positions.to {
+            let kind = versions.kinds.at(row);
+            return Some(Found {
+                row,
+                kind,
+                position,
+            });
+        }
+    }
+    None
+}
+
+/// A page of a disk run.
+#[derive(Clone)]
+pub(super) struct RunPage<'a> {
+    pub segment: &'a Arc<Segment>,
+    pub index: usize,
+    pub page: Arc<Page>,
+}
+
+impl RunPage<'_> {
+    /// Whether it is page `index` of `segment`.
+    pub fn is(&self, segment: &Arc<Segment>, index: usize) -> bool {
+        self.index == index && Arc::ptr_eq(self.segment, segment)
+    }
+}
+
+/// Looks keys up in disk runs. Keeps the last page, so that ascending keys load each page once.
+pub(super) struct DiskSearch<'a> {
+    layout: &'a Layout,
+    cache: &'a PageCache,
+    last: Option<RunPage<'a>>,
+}
+
+impl<'a> DiskSearch<'a> {
+    /// A search in runs of a tree with this layout.
+    pub fn new(layout: &'a Layout, cache: &'a PageCache) -> Self {
+        Self {
+            layout,
+            cache,
+            last: None,
+        }
+    }
+
+    /// The newest version in `run` that counts, and its page.
+    pub fn newest(
+        &mut self,
+        run: &'a DiskRun,
+        key: &LookupKey<'_>,
+        positions: Positions,
+    ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
+        let Some(segment) = segment_of(run, &key.sort_key) else {
+            return Ok(None);
+        };
+        let info = segment.info();
+        if !positions.meet(info.position_min.0, info.position_max.0) {
+            return Ok(None);
+        }
+        self.newest_in_segment(segment, key, positions)
+    }
+
+    fn newest_in_segment(
+        &mut self,
+        segment: &'a Arc<Segment>,
+        key: &LookupKey<'_>,
+        positions: Positions,
+    ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
+        let first = segment.pages_in(Some(&key.sort_key), None).start;
+        for (index, entry) in segment.pages().iter().enumerate().skip(first) {
+            if entry.first_key > key.sort_key || entry.position_max.0 < positions.from {
+                break;
+            }
+            if entry.position_min.0 > positions.to {
+                continue;
+            }
+            let page = self.load(segment, index)?;
+            let found = self.newest_in_page(&page.page, entry.all_puts, key, positions);
+            let found = found.map_err(|error| segment.page_error(index, &error))?;
+            if let ControlFlow::Break(found) = found {
+                return Ok(found.map(|found| (page, found)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&mut self, segment: &'a Arc<Segment>, index: usize) -> Result<RunPage<'a>, StoreError> {
+        let is_last = |last: &&RunPage<'_>| last.is(segment, index);
+        if let Some(last) = self.last.as_ref().filter(is_last) {
+            return Ok(last.clone());
+        }
+        let page = RunPage {
+            segment,
+            index,
+            page: segment.load_page(index, self.cache)?,
+        };
+        self.last = Some(page.clone());
+        Ok(page)
+    }
+
+    /// Goes on with the next page when the key's versions in this one are all too new.
+    fn newest_in_page(
+        &self,
+        page: &Page,
+        all_puts: bool,
+        key: &LookupKey<'_>,
+        positions: Positions,
+    ) -> Result<ControlFlow<Option<Found>>, PageError> {
+        let columns = self.layout.schema.key.iter().copied();
+        let slots = page.find(columns.zip(key.values.iter().copied()))?;
+        let is_last_key = slots.end == page.rows();
+        for slot in slots {
+            let position = self.position(page, slot)?;
+            if position < positions.from {
+                return Ok(ControlFlow::Break(None));
+            }
+            if position <= positions.to {
+                let kind = match all_puts {
+                    true => VersionKind::Put,
+                    false => self.kind(page, slot)?,
+                };
+                return Ok(ControlFlow::Break(Some(Found {
+                    row: slot,
+                    kind,
+                    position,
+                })));
+            }
+        }
+        Ok(match is_last_key {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(None),
+        })
+    }
+
+    fn position(&self, page: &Page, slot: usize) -> Result<u64, PageError> {
+        let column = page.column(self.layout.position_column())?;
+        match column.value(slot, &mut Vec::new())? {
+            Value::UInt(position) => Ok(position),
+            _ => Err(PageError::Malformed("a position is missing")),
+        }
+    }
+
+    fn kind(&self, page: &Page, slot: usize) -> Result<VersionKind, PageError> {
+        let column = page.column(self.layout.kind_column())?;
+        let kind = match column.value(slot, &mut Vec::new())? {
+            Value::Int(kind) => u8::try_from(kind).ok().and_then(VersionKind::from_u8),
+            _ => None,
+        };
+        kind.ok_or(PageError::Malformed("a version kind is missing or unknown"))
+    }
+}
+
+/// The segment of a run that may hold the key, where the key counts. All look-ups come to
+/// segments through here.
+fn segment_of<'a>(run: &'a DiskRun, key: &SortKey) -> Option<&'a Arc<Segment>> {
+    let index = run.segments.partition_point(|part| part.key_max() < key);
+    let part = run.segments.get(index)?;
+    (part.key_min() <= key).then_some(&part.segment)
+}
