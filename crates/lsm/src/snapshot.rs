@@ -9,9 +9,10 @@ use types::{CommitPosition, TableId};
 
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
-use crate::lookup::{self, FoundRows, Row};
+use crate::lookup::{self, FoundRows, Row, View};
 use crate::scan::{Scan, ScanRequest, split};
 use crate::store::Store;
+use crate::tree::Tree;
 
 /// Reads every tree as of one position. Cheap to take; holds back garbage collection until it is
 /// dropped.
@@ -66,7 +67,7 @@ impl Snapshot {
         columns: &[usize],
     ) -> Result<Option<Row>, StoreError> {
         let tree = self.store.readable_tree(table)?;
-        lookup::get(&tree, self.position, key, columns, self.store.page_cache())
+        lookup::get(&self.view(&tree), key, columns)
     }
 
     /// The rows of many keys, given in any order and answered in the order asked; a key may be
@@ -86,7 +87,7 @@ impl Snapshot {
         columns: &[usize],
     ) -> Result<FoundRows, StoreError> {
         let tree = self.store.readable_tree(table)?;
-        lookup::multi_get(&tree, self.position, keys, columns, self.store.page_cache())
+        lookup::multi_get(&self.view(&tree), keys, columns)
     }
 
     /// Cuts the table's keys into up to `parts` ranges of about equal work, ascending, covering
@@ -94,6 +95,15 @@ impl Snapshot {
     pub fn split(&self, table: TableId, parts: usize) -> Result<Vec<KeyRange>, StoreError> {
         let tree = self.store.readable_tree(table)?;
         Ok(split(&tree.version(), parts))
+    }
+
+    fn view<'a>(&'a self, tree: &'a Tree) -> View<'a> {
+        View {
+            tree,
+            position: self.position,
+            cache: self.store.page_cache(),
+            counters: &self.store.counters,
+        }
     }
 }
 

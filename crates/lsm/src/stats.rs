@@ -20,6 +20,9 @@ pub struct ComponentStats {
     pub versions: u64,
     /// Bytes in memory or on disk.
     pub bytes: u64,
+    /// Bytes of memory that the filters of its segments take; they are a part of `bytes`, too,
+    /// as they lie in the segments' files.
+    pub filter_bytes: u64,
 }
 
 /// One table's tree.
@@ -58,6 +61,15 @@ pub struct StoreStats {
     pub bytes_flushed: u64,
     /// Bytes that merges wrote since the store was opened.
     pub bytes_merged: u64,
+    /// Keys looked up since the store was opened.
+    pub lookups: u64,
+    /// Pages that look-ups opened, in the cache or not; those of scans that fold patches not
+    /// counted.
+    pub lookup_pages: u64,
+    /// How often a filter told a look-up that a segment does not hold the key.
+    pub filter_negatives: u64,
+    /// How often a filter let a look-up read a page that does not hold the key.
+    pub filter_errors: u64,
     /// Live snapshots.
     pub snapshots: u64,
     /// The oldest live snapshot's position; zero if there is none.
@@ -71,6 +83,34 @@ pub(crate) struct Counters {
     pub merges_done: AtomicU64,
     pub bytes_flushed: AtomicU64,
     pub bytes_merged: AtomicU64,
+    pub lookups: AtomicU64,
+    pub lookup_pages: AtomicU64,
+    pub filter_negatives: AtomicU64,
+    pub filter_errors: AtomicU64,
+}
+
+/// What look-ups took, counted beside them and added to the store's at their end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LookupCounts {
+    pub keys: u64,
+    pub pages: u64,
+    pub filter_negatives: u64,
+    pub filter_errors: u64,
+}
+
+impl Counters {
+    /// Adds what look-ups took.
+    pub fn add_lookups(&self, counts: LookupCounts) {
+        let add = |counter: &AtomicU64, count: u64| {
+            if count > 0 {
+                counter.fetch_add(count, Ordering::Relaxed);
+            }
+        };
+        add(&self.lookups, counts.keys);
+        add(&self.lookup_pages, counts.pages);
+        add(&self.filter_negatives, counts.filter_negatives);
+        add(&self.filter_errors, counts.filter_errors);
+    }
 }
 
 /// A size class of disk runs holds runs up to this many times as large as the class before.
@@ -116,6 +156,8 @@ impl TableStats {
             component.segments += run.segments.len();
             component.versions += run.versions();
             component.bytes += run.bytes();
+            let filters = run.segments.iter().map(|part| part.segment.filter_bytes());
+            component.filter_bytes += filters.sum::<u64>();
         }
         Self {
             table: tree.layout.table,
@@ -145,6 +187,10 @@ impl StoreStats {
             merges_done: load(&store.counters.merges_done),
             bytes_flushed: load(&store.counters.bytes_flushed),
             bytes_merged: load(&store.counters.bytes_merged),
+            lookups: load(&store.counters.lookups),
+            lookup_pages: load(&store.counters.lookup_pages),
+            filter_negatives: load(&store.counters.filter_negatives),
+            filter_errors: load(&store.counters.filter_errors),
             snapshots,
             oldest_snapshot: oldest_snapshot.unwrap_or(0),
         }

@@ -1,11 +1,10 @@
 //! Looks one key up.
 
-use std::sync::Arc;
-
 use arrow_array::ArrayRef;
 use page::{Page, PageError, Value};
 use types::VersionKind;
 
+use super::View;
 use super::cell;
 use super::key::LookupKey;
 use super::newest::{DiskSearch, Found, Positions, RunPage, in_memory};
@@ -14,8 +13,7 @@ use super::row::Row;
 use crate::block::Block;
 use crate::error::StoreError;
 use crate::layout::Layout;
-use crate::page_cache::PageCache;
-use crate::tree::Tree;
+use crate::stats::LookupCounts;
 use crate::version::Version;
 
 /// Where the newest version so far is.
@@ -34,28 +32,33 @@ impl Newest<'_> {
     }
 }
 
-/// The wanted columns of the key's row as a snapshot at `position` sees it.
+/// The wanted columns of the key's row.
 ///
 /// # Panics
 /// See [`crate::Snapshot::get`].
 pub(crate) fn get(
-    tree: &Tree,
-    position: u64,
+    view: &View<'_>,
     key: &[Value<'_>],
     columns: &[usize],
-    cache: &Arc<PageCache>,
 ) -> Result<Option<Row>, StoreError> {
-    let layout = &tree.layout;
+    let layout = &view.tree.layout;
     let Some(key) = LookupKey::new(layout, key) else {
         return Ok(None);
     };
-    let version = tree.version();
-    let newest = newest(&version, layout, &key, position, cache)?;
+    let version = view.tree.version();
+    let mut search = DiskSearch::new(layout, view.cache);
+    let positions = Positions::seen_at(view.position, &version.truncations);
+    let newest = newest(&version, &key, positions, &mut search);
+    view.counters.add_lookups(LookupCounts {
+        keys: 1,
+        ..search.counts()
+    });
+    let newest = newest?;
     match newest.kind() {
         None | Some(VersionKind::Delete) => Ok(None),
         Some(VersionKind::Put) => newest.row(layout, columns),
         Some(VersionKind::Patch) => {
-            let batch = patched_row(tree, position, &key.sort_key, columns, cache)?;
+            let batch = patched_row(view, &key.sort_key, columns)?;
             Ok(batch.map(|batch| row_of_arrays(layout, batch.columns(), 0, columns)))
         }
     }
@@ -63,12 +66,10 @@ pub(crate) fn get(
 
 fn newest<'a>(
     version: &'a Version,
-    layout: &'a Layout,
     key: &LookupKey<'_>,
-    position: u64,
-    cache: &'a PageCache,
+    mut positions: Positions,
+    search: &mut DiskSearch<'a>,
 ) -> Result<Newest<'a>, StoreError> {
-    let mut positions = Positions::seen_at(position, &version.truncations);
     let mut newest = Newest::Nowhere;
     for run in version.memory_runs() {
         if let Some(found) = in_memory(run, &key.sort_key, positions) {
@@ -76,7 +77,6 @@ fn newest<'a>(
             newest = Newest::Memory(run.block(), found);
         }
     }
-    let mut search = DiskSearch::new(layout, cache);
     for run in &version.runs {
         if let Some((page, found)) = search.newest(run, key, positions)? {
             positions = found.narrow(positions);

@@ -7,6 +7,7 @@ use types::key::SortKey;
 use types::{ColumnType, SortKeys};
 
 use crate::layout::Layout;
+use crate::segment::KeyHash;
 
 /// A key that a row may have.
 pub(super) struct LookupKey<'a> {
@@ -14,6 +15,8 @@ pub(super) struct LookupKey<'a> {
     pub values: &'a [Value<'a>],
     /// What they fold into.
     pub sort_key: SortKey,
+    /// The hash by which filters know the key.
+    pub hash: KeyHash,
 }
 
 impl<'a> LookupKey<'a> {
@@ -32,7 +35,11 @@ impl<'a> LookupKey<'a> {
             SortKeys::U128(_) => SortKey::U128(fold_number(cells)?),
             SortKeys::Bytes { .. } => SortKey::Bytes(fold_bytes(cells)?),
         };
-        Some(Self { values, sort_key })
+        Some(Self {
+            values,
+            hash: KeyHash::of(&sort_key),
+            sort_key,
+        })
     }
 }
 

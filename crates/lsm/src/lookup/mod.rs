@@ -22,6 +22,12 @@
 //! Does not: look at columns that nobody asked for, apart from the key and what decides on the
 //! version.
 
+use std::sync::Arc;
+
+use crate::page_cache::PageCache;
+use crate::stats::Counters;
+use crate::tree::Tree;
+
 mod cell;
 mod get;
 mod key;
@@ -35,3 +41,15 @@ pub(crate) use multi_get::multi_get;
 
 pub use multi_get::FoundRows;
 pub use row::Row;
+
+/// Where to look rows up.
+pub(crate) struct View<'a> {
+    /// The table's tree.
+    pub tree: &'a Tree,
+    /// The snapshot's position.
+    pub position: u64,
+    /// Where pages come from.
+    pub cache: &'a Arc<PageCache>,
+    /// Told what look-ups take.
+    pub counters: &'a Counters,
+}

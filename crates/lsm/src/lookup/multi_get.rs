@@ -13,6 +13,7 @@ use arrow_schema::SchemaRef;
 use page::Value;
 use types::VersionKind;
 
+use super::View;
 use super::cell;
 use super::key::LookupKey;
 use super::newest::{DiskSearch, Found, Positions, in_memory};
@@ -22,8 +23,7 @@ use crate::block::Block;
 use crate::error::StoreError;
 use crate::gather::{Span, gather};
 use crate::layout::Layout;
-use crate::page_cache::PageCache;
-use crate::tree::Tree;
+use crate::stats::LookupCounts;
 use crate::version::Version;
 
 /// What a look-up of many keys found.
@@ -58,28 +58,30 @@ impl Asked<'_> {
     }
 }
 
-/// The wanted columns of the keys' rows as a snapshot at `position` sees them. `keys` are arrays
-/// of the key columns, in key order.
+/// The wanted columns of the keys' rows. `keys` are arrays of the key columns, in key order.
 ///
 /// # Panics
 /// See [`crate::Snapshot::multi_get`].
 pub(crate) fn multi_get(
-    tree: &Tree,
-    position: u64,
+    view: &View<'_>,
     keys: &[ArrayRef],
     columns: &[usize],
-    cache: &Arc<PageCache>,
 ) -> Result<FoundRows, StoreError> {
-    let layout = &tree.layout;
-    let version = tree.version();
+    let layout = &view.tree.layout;
+    let version = view.tree.version();
     let values = key_values(layout, keys);
-    let positions = Positions::seen_at(position, &version.truncations);
+    let positions = Positions::seen_at(view.position, &version.truncations);
     let mut asked = asked_keys(layout, &values, positions);
-    let sources = ask_runs(&version, layout, &mut asked, cache)?;
-    let mut answers = Answers::new(layout, columns, sources);
+    let mut search = DiskSearch::new(layout, view.cache);
+    let sources = ask_runs(&version, layout, &mut asked, &mut search);
+    view.counters.add_lookups(LookupCounts {
+        keys: asked.len() as u64,
+        ..search.counts()
+    });
+    let mut answers = Answers::new(layout, columns, sources?);
     let mut rows = vec![None; values.len() / layout.key_types().len()];
     for key in asked {
-        let patched = || patched_row(tree, position, &key.key.sort_key, columns, cache);
+        let patched = || patched_row(view, &key.key.sort_key, columns);
         rows[key.place] = answers.answer(key.newest, patched)?;
     }
     let found = BooleanBuffer::collect_bool(rows.len(), |place| rows[place].is_some());
@@ -121,11 +123,11 @@ fn asked_keys<'a>(
 }
 
 /// Finds the newest version of each key. Returns the blocks in which versions were found.
-fn ask_runs(
-    version: &Version,
+fn ask_runs<'a>(
+    version: &'a Version,
     layout: &Layout,
     asked: &mut [Asked<'_>],
-    cache: &PageCache,
+    search: &mut DiskSearch<'a>,
 ) -> Result<Vec<Arc<Block>>, StoreError> {
     let mut sources: Vec<Arc<Block>> = Vec::new();
     for run in version.memory_runs() {
@@ -136,7 +138,6 @@ fn ask_runs(
         }
         sources.push(Arc::clone(run.block()));
     }
-    let mut search = DiskSearch::new(layout, cache);
     for run in &version.runs {
         let mut last = None;
         for key in &mut *asked {

@@ -1,11 +1,10 @@
 //! The newest version of one key that counts, in one run.
 //!
 //! A disk run is asked from the outside in, and each step may end the search: the segment by its
-//! key bounds, its positions, the page by its fences, the slots by `Page::find`, then the
-//! positions of the key's versions, newest first. Versions of a key may go on in the next page
-//! of the segment, never in another segment.
+//! key bounds and positions, the page by its fences, the filter, the slots by `Page::find`, then
+//! the positions of the key's versions, newest first. Versions of a key may go on in the next
+//! page of the segment, never in another segment.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use page::{Page, PageError, Value};
@@ -18,7 +17,8 @@ use crate::layout::Layout;
 use crate::memory_run::MemoryRun;
 use crate::page_cache::PageCache;
 use crate::run::DiskRun;
-use crate::segment::Segment;
+use crate::segment::{PageEntry, Segment};
+use crate::stats::LookupCounts;
 
 /// The positions whose versions count, both ends included. Empty when they cross.
 #[derive(Clone, Copy, Debug)]
@@ -111,11 +111,25 @@ impl RunPage<'_> {
     }
 }
 
+/// What a page says of a key.
+enum InPage {
+    /// The newest version that counts.
+    Found(Found),
+    /// It has no version of the key.
+    Absent,
+    /// Its versions of the key do not count, nor does any older one.
+    TooOld,
+    /// Its versions of the key are newer than those that count; older ones may be in the next
+    /// page.
+    TooNew,
+}
+
 /// Looks keys up in disk runs. Keeps the last page, so that ascending keys load each page once.
 pub(super) struct DiskSearch<'a> {
     layout: &'a Layout,
     cache: &'a PageCache,
     last: Option<RunPage<'a>>,
+    counts: LookupCounts,
 }
 
 impl<'a> DiskSearch<'a> {
@@ -125,7 +139,13 @@ impl<'a> DiskSearch<'a> {
             layout,
             cache,
             last: None,
+            counts: LookupCounts::default(),
         }
+    }
+
+    /// What the search took so far.
+    pub fn counts(&self) -> LookupCounts {
+        self.counts
     }
 
     /// The newest version in `run` that counts, and its page.
@@ -152,18 +172,31 @@ impl<'a> DiskSearch<'a> {
         positions: Positions,
     ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
         let first = segment.pages_in(Some(&key.sort_key), None).start;
+        let is_fenced = |page: &PageEntry| page.first_key <= key.sort_key;
+        if !segment.pages().get(first).is_some_and(is_fenced) {
+            return Ok(None);
+        }
+        if !segment.may_hold(first, key.hash) {
+            self.counts.filter_negatives += 1;
+            return Ok(None);
+        }
         for (index, entry) in segment.pages().iter().enumerate().skip(first) {
-            if entry.first_key > key.sort_key || entry.position_max.0 < positions.from {
+            if !is_fenced(entry) || entry.position_max.0 < positions.from {
                 break;
             }
             if entry.position_min.0 > positions.to {
                 continue;
             }
             let page = self.load(segment, index)?;
-            let found = self.newest_in_page(&page.page, entry.all_puts, key, positions);
-            let found = found.map_err(|error| segment.page_error(index, &error))?;
-            if let ControlFlow::Break(found) = found {
-                return Ok(found.map(|found| (page, found)));
+            let in_page = self.newest_in_page(&page.page, entry.all_puts, key, positions);
+            match in_page.map_err(|error| segment.page_error(index, &error))? {
+                InPage::Found(found) => return Ok(Some((page, found))),
+                InPage::Absent => {
+                    self.counts.filter_errors += u64::from(index == first);
+                    break;
+                }
+                InPage::TooOld => break,
+                InPage::TooNew => {}
             }
         }
         Ok(None)
@@ -174,6 +207,7 @@ impl<'a> DiskSearch<'a> {
         if let Some(last) = self.last.as_ref().filter(is_last) {
             return Ok(last.clone());
         }
+        self.counts.pages += 1;
         let page = RunPage {
             segment,
             index,
@@ -183,38 +217,36 @@ impl<'a> DiskSearch<'a> {
         Ok(page)
     }
 
-    /// Goes on with the next page when the key's versions in this one are all too new.
     fn newest_in_page(
         &self,
         page: &Page,
         all_puts: bool,
         key: &LookupKey<'_>,
         positions: Positions,
-    ) -> Result<ControlFlow<Option<Found>>, PageError> {
+    ) -> Result<InPage, PageError> {
         let columns = self.layout.schema.key.iter().copied();
         let slots = page.find(columns.zip(key.values.iter().copied()))?;
-        let is_last_key = slots.end == page.rows();
-        for slot in slots {
-            let position = self.position(page, slot)?;
+        if slots.is_empty() {
+            return Ok(InPage::Absent);
+        }
+        for row in slots {
+            let position = self.position(page, row)?;
             if position < positions.from {
-                return Ok(ControlFlow::Break(None));
+                return Ok(InPage::TooOld);
             }
             if position <= positions.to {
                 let kind = match all_puts {
                     true => VersionKind::Put,
-                    false => self.kind(page, slot)?,
+                    false => self.kind(page, row)?,
                 };
-                return Ok(ControlFlow::Break(Some(Found {
-                    row: slot,
+                return Ok(InPage::Found(Found {
+                    row,
                     kind,
                     position,
-                })));
+                }));
             }
         }
-        Ok(match is_last_key {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(None),
-        })
+        Ok(InPage::TooNew)
     }
 
     fn position(&self, page: &Page, slot: usize) -> Result<u64, PageError> {

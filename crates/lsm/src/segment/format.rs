@@ -1,13 +1,13 @@
-//! The bytes of a segment file but for pages and their index (see [`super::page_index`]):
-//! `docs/format/segment.md` has the whole of it.
+//! The bytes of a segment file but for pages, their index (see [`super::page_index`]) and the
+//! filter ([`super::filter`]): `docs/format/segment.md` has the whole of it.
 //!
 //! ```text
-//! page │ zeros to 8 │ page │ zeros to 8 │ … │ page index │ footer (64 bytes)
+//! page │ zeros to 8 │ page │ zeros to 8 │ … │ filter │ page index │ footer (80 bytes)
 //! ```
 //!
 //! Checksums form a tree, so that a block that is intact but not the one that belongs here is
-//! found as well: the manifest records the footer's checksum, the footer the index's, the index
-//! each page's.
+//! found as well: the manifest records the footer's checksum, the footer the filter's and the
+//! index's, the index each page's.
 
 use types::TableId;
 
@@ -21,12 +21,12 @@ pub(super) const VERSION: u32 = 1;
 pub(super) const PAGE_ALIGNMENT: usize = 8;
 
 /// Length of the footer, which ends the file.
-pub(super) const FOOTER_BYTES: usize = 64;
+pub(super) const FOOTER_BYTES: usize = 80;
 
 const MAGIC: [u8; 8] = *b"HEDGESEG";
-const VERSION_AT: usize = 48;
-const CHECKSUM_AT: usize = 52;
-const MAGIC_AT: usize = 56;
+const VERSION_AT: usize = 64;
+const CHECKSUM_AT: usize = 68;
+const MAGIC_AT: usize = 72;
 const _: () = assert!(MAGIC_AT + MAGIC.len() == FOOTER_BYTES);
 const _: () = assert!(CHECKSUM_AT + size_of::<u32>() == MAGIC_AT);
 
@@ -42,8 +42,11 @@ pub(super) struct Footer {
     pub(super) table: TableId,
     pub(super) pages: u32,
     pub(super) versions: u64,
+    pub(super) filter_offset: u64,
+    pub(super) filter_bytes: u64,
     pub(super) index_offset: u64,
     pub(super) index_bytes: u64,
+    pub(super) filter_checksum: u32,
     pub(super) index_checksum: u32,
 }
 
@@ -73,10 +76,12 @@ impl Footer {
         put_u32(&mut out, self.table.0);
         put_u32(&mut out, self.pages);
         put_u64(&mut out, self.versions);
+        put_u64(&mut out, self.filter_offset);
+        put_u64(&mut out, self.filter_bytes);
         put_u64(&mut out, self.index_offset);
         put_u64(&mut out, self.index_bytes);
+        put_u32(&mut out, self.filter_checksum);
         put_u32(&mut out, self.index_checksum);
-        put_u32(&mut out, 0);
         assert_eq!(out.len(), VERSION_AT, "the version's place never moves");
         put_u32(&mut out, VERSION);
         put_u32(&mut out, 0);
@@ -109,8 +114,11 @@ impl Footer {
             table: TableId(fields.u32()?),
             pages: fields.u32()?,
             versions: fields.u64()?,
+            filter_offset: fields.u64()?,
+            filter_bytes: fields.u64()?,
             index_offset: fields.u64()?,
             index_bytes: fields.u64()?,
+            filter_checksum: fields.u32()?,
             index_checksum: fields.u32()?,
         };
         Ok(footer)
@@ -127,16 +135,15 @@ impl Footer {
             && self.table == info.table
             && self.pages == info.pages
             && self.versions == info.versions
+            && self.filter_offset.checked_add(self.filter_bytes) == Some(self.index_offset)
             && self.index_offset.checked_add(self.index_bytes)
                 == info.bytes.checked_sub(FOOTER_BYTES as u64)
     }
 }
 
-/// The page index's checksum; covers which file it is in and where.
-pub(super) fn index_checksum(id: SegmentId, index_offset: u64, index: &[u8]) -> u32 {
-    let identity = crc32c::crc32c_append(
-        crc32c::crc32c(&id.0.to_le_bytes()),
-        &index_offset.to_le_bytes(),
-    );
-    crc32c::crc32c_append(identity, index)
+/// The checksum of the filter or the page index; covers which file it is in and where.
+pub(super) fn block_checksum(id: SegmentId, offset: u64, bytes: &[u8]) -> u32 {
+    let identity =
+        crc32c::crc32c_append(crc32c::crc32c(&id.0.to_le_bytes()), &offset.to_le_bytes());
+    crc32c::crc32c_append(identity, bytes)
 }

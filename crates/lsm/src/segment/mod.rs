@@ -4,6 +4,7 @@
 //! a segment from sorted batches, [`Segment`] reads it page by page, [`SegmentInfo`] is what the
 //! manifest keeps of it. `docs/format/segment.md` gives every byte.
 
+mod filter;
 mod format;
 mod info;
 mod page_index;
@@ -13,6 +14,7 @@ mod reader;
 mod tests;
 mod writer;
 
+pub use filter::KeyHash;
 pub use info::{SegmentId, SegmentInfo};
 pub use reader::{PageEntry, Segment};
 pub use writer::SegmentWriter;

@@ -141,12 +141,12 @@ impl KeyBefore {
 
 const KEY_OUT_OF_RANGE: Malformed = Malformed("a key exceeds its form");
 
-/// Reads an index. `bytes` has passed its checksum; `index_offset` is where it starts and the
-/// pages end.
+/// Reads an index. `bytes` has passed its checksum; `pages_end` is where in the file the pages
+/// end.
 pub(super) fn decode(
     bytes: &[u8],
     pages: u32,
-    index_offset: u64,
+    pages_end: u64,
 ) -> Result<Vec<PageEntry>, Malformed> {
     let pages = pages as usize;
     if pages > bytes.len() / ENTRY_BYTES_MIN {
@@ -169,8 +169,8 @@ pub(super) fn decode(
         entries.push(entry);
     }
     fields.finish()?;
-    if offset != index_offset {
-        return Err(Malformed("the pages do not end where the index starts"));
+    if offset != pages_end {
+        return Err(Malformed("the pages do not end where the filter starts"));
     }
     Ok(entries)
 }

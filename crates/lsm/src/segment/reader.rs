@@ -1,6 +1,6 @@
-//! Reads a segment: page index resident, pages on demand.
+//! Reads a segment: filter and page index resident, pages on demand.
 //!
-//! Opening reads the footer and the page index and checks them against what the manifest says.
+//! Opening reads footer, filter and page index and checks them against what the manifest says.
 //! A page is checked when it is read, before it is cached or returned: its extent against the
 //! index (which finds an intact page from elsewhere), the page against itself.
 //!
@@ -20,8 +20,9 @@ use page::{Page, PageError, PageIdentity};
 use types::key::SortKey;
 use types::{ColumnType, CommitPosition, SortKeys, TableSchema};
 
+use super::filter::Filter;
 use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
-use super::{SegmentInfo, page_column_types, page_index};
+use super::{KeyHash, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
 use crate::page_cache::{PageCache, PageKey};
@@ -67,6 +68,7 @@ pub struct Segment {
     info: SegmentInfo,
     types: Vec<ColumnType>,
     pages: Vec<PageEntry>,
+    filter: Filter,
     retired: AtomicBool,
 }
 
@@ -91,11 +93,13 @@ impl Segment {
             info: info.clone(),
             types: page_column_types(schema),
             pages: Vec::new(),
+            filter: Filter::default(),
             retired: AtomicBool::new(false),
         };
         let footer = segment.read_footer()?;
         segment.pages = segment.read_index(&footer)?;
         segment.check_fences(schema, &footer)?;
+        segment.filter = segment.read_filter(&footer)?;
         Ok(segment)
     }
 
@@ -118,6 +122,21 @@ impl Segment {
             self.pages.partition_point(|page| page.first_key < *end)
         });
         first..last.max(first)
+    }
+
+    /// Whether a key may be in the segment, if its first version is in `page` (where
+    /// [`Self::pages_in`] finds it).
+    ///
+    /// # Panics
+    /// When the segment has no such page.
+    #[inline]
+    pub fn may_hold(&self, page: usize, key: KeyHash) -> bool {
+        self.filter.may_hold(page, key)
+    }
+
+    /// Memory that the filter takes, bytes.
+    pub fn filter_bytes(&self) -> u64 {
+        self.filter.memory_bytes() as u64
     }
 
     /// A page, from the cache or the file. Checked before it is cached or returned.
@@ -221,15 +240,38 @@ impl Segment {
         Ok(footer)
     }
 
-    fn read_index(&self, footer: &Footer) -> Result<Vec<PageEntry>, StoreError> {
-        let offset = footer.index_offset;
-        let bytes = self.read(offset, footer.index_bytes as usize)?;
-        let found = format::index_checksum(self.info.id, offset, &bytes);
-        if found != footer.index_checksum {
-            let mismatch = checksum_mismatch(footer.index_checksum, found);
-            return Err(self.damaged(offset, format!("page index: {mismatch}")));
+    /// The bytes of the filter or the page index.
+    fn read_block(
+        &self,
+        what: &str,
+        offset: u64,
+        length: u64,
+        checksum: u32,
+    ) -> Result<Buffer, StoreError> {
+        let bytes = self.read(offset, length as usize)?;
+        let found = format::block_checksum(self.info.id, offset, &bytes);
+        if found == checksum {
+            return Ok(bytes);
         }
-        page_index::decode(&bytes, footer.pages, offset)
+        let mismatch = checksum_mismatch(checksum, found);
+        Err(self.damaged(offset, format!("{what}: {mismatch}")))
+    }
+
+    fn read_filter(&self, footer: &Footer) -> Result<Filter, StoreError> {
+        let (offset, length) = (footer.filter_offset, footer.filter_bytes);
+        let bytes = self.read_block("filter", offset, length, footer.filter_checksum)?;
+        Filter::decode(&bytes, footer.pages).map_err(|error| {
+            self.damaged(
+                offset + error.at as u64,
+                format!("filter: {}", error.detail),
+            )
+        })
+    }
+
+    fn read_index(&self, footer: &Footer) -> Result<Vec<PageEntry>, StoreError> {
+        let (offset, length) = (footer.index_offset, footer.index_bytes);
+        let bytes = self.read_block("page index", offset, length, footer.index_checksum)?;
+        page_index::decode(&bytes, footer.pages, footer.filter_offset)
             .map_err(|error| self.damaged(offset, format!("page index: {error}")))
     }
 

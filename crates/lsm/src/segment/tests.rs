@@ -10,6 +10,7 @@ use env::Env;
 use tempfile::TempDir;
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
 
+use super::format::{FOOTER_BYTES, Footer, block_checksum};
 use super::*;
 use crate::byte_fields::FieldReader;
 use crate::error::StoreError;
@@ -399,6 +400,82 @@ fn a_newer_format_is_refused_by_its_number() {
         ),
         "{error}"
     );
+}
+
+/// The file behind `info` with its filter changed and every checksum made to fit.
+fn forge_filter(folder: &Folder, info: &SegmentInfo, change: impl Fn(&mut [u8])) -> SegmentInfo {
+    let file = folder.file(info);
+    let mut bytes = std::fs::read(&file).expect("read");
+    let footer_at = bytes.len() - FOOTER_BYTES;
+    let footer = bytes[footer_at..].first_chunk().expect("a footer");
+    let mut footer = Footer::decode(footer).expect("a footer");
+    let filter = &mut bytes[footer.filter_offset as usize..footer.index_offset as usize];
+    change(filter);
+    footer.filter_checksum = block_checksum(info.id, footer.filter_offset, filter);
+    let (encoded, checksum) = footer.encode();
+    bytes[footer_at..].copy_from_slice(&encoded);
+    std::fs::write(&file, bytes).expect("write");
+    SegmentInfo {
+        checksum,
+        ..info.clone()
+    }
+}
+
+#[test]
+fn a_filter_whose_lengths_do_not_fit_is_refused() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..300), 300);
+    let field = |bytes: &mut [u8], at: usize, value: u32| {
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    };
+    let same = forge_filter(&folder, &info, |_| {});
+    assert_eq!(same, info, "nothing but the filter is forged");
+    let cases: [(usize, u32, &str); 4] = [
+        (0, info.pages + 1, "expected"),
+        (4, 1 << 20, "expected"),
+        (4, 48, "power of two"),
+        (8, u32::MAX, "expected"),
+    ];
+    for (id, (at, value, words)) in (2..).zip(cases) {
+        let info = folder.write(id, &puts(0..300), 300);
+        let forged = forge_filter(&folder, &info, |bytes| field(bytes, at, value));
+        let Err(error) = folder.open(&forged) else {
+            panic!("field {at} is {value}")
+        };
+        assert!(is_damage(&error, &folder.file(&info)), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("filter: ") && text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn the_filter_knows_every_key_whatever_its_versions() {
+    let folder = Folder::new();
+    let mut versions = puts(0..3_000);
+    for (row, version) in versions.iter_mut().enumerate() {
+        // Even keys only, some with many versions that go on over pages.
+        let key = if row % 1_000 < 400 {
+            row / 1_000 * 1_000
+        } else {
+            row & !1
+        };
+        *version = (key as i64, 10_000 - row as u64, VersionKind::Put);
+    }
+    let info = folder.write(1, &versions, 700);
+    let segment = folder.open(&info).expect("open");
+    let key = |value: i64| {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![value]));
+        SortKeys::compute(&[column], &[ColumnType::Int64]).key(0)
+    };
+    let may_hold = |value| {
+        let key = key(value);
+        let page = segment.pages_in(Some(&key), None).start;
+        segment.may_hold(page, KeyHash::of(&key))
+    };
+    assert!(versions.iter().all(|&(key, ..)| may_hold(key)));
+    let wrong = (0..1_499).filter(|&key| may_hold(key * 2 + 1)).count();
+    assert!(wrong <= 30, "{wrong} of 1499 keys pass that are not there");
+    assert!(segment.filter_bytes() > 0);
 }
 
 #[test]

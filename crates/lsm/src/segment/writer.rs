@@ -1,9 +1,9 @@
 //! Writes a segment file front to back.
 //!
 //! 1. Batches of sorted versions come in; rows wait until they certainly fill a page.
-//! 2. A page is cut, its index entry computed, its bytes collected; collected pages go to the
-//!    file in large writes.
-//! 3. `finish` cuts the last page, writes page index and footer and syncs the file.
+//! 2. A page is cut, its index entry computed, its keys hashed for the filter, its bytes
+//!    collected; collected pages go to the file in large writes.
+//! 3. `finish` cuts the last page, writes filter, page index and footer and syncs the file.
 //!
 //! Invariants: nothing is written in place; a file that was not finished is deleted; what the
 //! returned [`SegmentInfo`] says is what the footer and the index say.
@@ -18,6 +18,7 @@ use env::{Disk, Env, WritableFile};
 use page::{PageEncoder, PageIdentity};
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
 
+use super::filter::FilterBuilder;
 use super::format::{self, FOOTER_BYTES, Footer, aligned};
 use super::pending::PendingRows;
 use super::{PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
@@ -52,6 +53,7 @@ pub struct SegmentWriter {
     collected: Vec<u8>,
     file_bytes: u64,
     pages: Vec<PageEntry>,
+    filter: FilterBuilder,
     totals: Totals,
 }
 
@@ -87,6 +89,7 @@ impl SegmentWriter {
             collected: Vec::new(),
             file_bytes: 0,
             pages: Vec::new(),
+            filter: FilterBuilder::new(),
             totals: Totals::default(),
         })
     }
@@ -122,7 +125,7 @@ impl SegmentWriter {
         self.totals.versions
     }
 
-    /// Writes what is waiting, the page index and the footer, and syncs the file. The name in
+    /// Writes what is waiting, the filter, the page index and the footer, and syncs the file. The name in
     /// the directory becomes durable with the manifest commit that names the segment. A failed
     /// sync gives [`StoreError::Poisoned`].
     ///
@@ -137,7 +140,7 @@ impl SegmentWriter {
             let (rows, bytes) = self.encode_page();
             self.accept_page(rows, &bytes)?;
         }
-        let checksum = self.write_index_and_footer()?;
+        let checksum = self.write_end()?;
         let info = self.info(checksum);
         let file = self.file.as_mut().expect("a file until finished");
         file.sync()
@@ -207,6 +210,9 @@ impl SegmentWriter {
         let checksum = crc32c::crc32c(&self.collected[page_at..]);
         let length = u32::try_from(bytes.len()).expect("a page is smaller than 4 GiB");
         let entry = self.entry(rows, offset, length, checksum);
+        let range = self.pending.start()..self.pending.start() + rows;
+        let key_before = self.pages.last().map(|page| &page.last_key);
+        self.filter.add_page(self.pending.keys(), range, key_before);
         self.pages.push(entry);
         self.pending.advance(rows);
         if self.collected.len() >= WRITE_BYTES {
@@ -255,20 +261,26 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Returns the footer's checksum.
-    fn write_index_and_footer(&mut self) -> Result<u32, StoreError> {
-        let index_offset = self.bytes_written();
+    /// Writes what comes behind the pages. Returns the footer's checksum.
+    fn write_end(&mut self) -> Result<u32, StoreError> {
+        let filter = std::mem::replace(&mut self.filter, FilterBuilder::new()).finish();
         let index = page_index::encode(&self.pages);
+        let filter_offset = self.bytes_written();
+        let index_offset = filter_offset + filter.len() as u64;
         let footer = Footer {
             id: self.id,
             table: self.table,
             pages: self.page_count(),
             versions: self.totals.versions,
+            filter_offset,
+            filter_bytes: filter.len() as u64,
             index_offset,
             index_bytes: index.len() as u64,
-            index_checksum: format::index_checksum(self.id, index_offset, &index),
+            filter_checksum: format::block_checksum(self.id, filter_offset, &filter),
+            index_checksum: format::block_checksum(self.id, index_offset, &index),
         };
         let (bytes, checksum) = footer.encode();
+        self.collected.extend_from_slice(&filter);
         self.collected.extend_from_slice(&index);
         self.collected.extend_from_slice(&bytes);
         self.write_collected()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
-use lsm::{Snapshot, StoreOptions, Value};
+use lsm::{Snapshot, Store, StoreOptions, Value};
 use types::{ColumnType, CommitPosition, TableId, TableSchema, VersionKind};
 
 use crate::folder::Folder;
@@ -253,4 +253,59 @@ fn a_key_that_no_row_can_have_is_not_found() {
     assert_eq!(text_of(&snapshot, 1 << 32), None);
     let null = snapshot.get(TABLE, &[Value::Null], &[1]);
     assert!(null.expect("memory can be read").is_none());
+}
+
+#[test]
+fn a_missing_key_reads_no_page() {
+    const KEYS: i64 = 20_000;
+    let folder = Folder::new(options());
+    let store = folder.open();
+    store.create_table(TABLE, texts()).expect("a new table");
+    let rows = put_texts((0..KEYS).map(|key| key * 2), 1, note);
+    store.ingest(TABLE, rows).expect("ingested");
+    store.publish(CommitPosition(1), Vec::new());
+    store.flush().expect("flushed");
+    let before = store.stats();
+    let snapshot = store.pin();
+    for key in 0..KEYS {
+        assert_eq!(text_of(&snapshot, key * 2 + 1), None);
+    }
+    let missing = store.stats();
+    let (lookups, pages) = (
+        missing.lookups - before.lookups,
+        missing.lookup_pages - before.lookup_pages,
+    );
+    assert_eq!(lookups, KEYS as u64);
+    // 1 of 256 is expected to pass, in error.
+    assert_eq!(pages, missing.filter_errors);
+    assert!(pages <= lookups / 100, "{pages} pages for {lookups} keys");
+    // Keys between two pages need no filter.
+    assert!(missing.filter_negatives >= lookups - lookups / 10);
+
+    assert_eq!(text_of(&snapshot, 2), Some(note(2, 1)));
+    let all: ArrayRef = Arc::new(Int64Array::from_iter_values(0..KEYS));
+    let found = snapshot
+        .multi_get(TABLE, &[all], &[1])
+        .expect("pages are sound");
+    assert_eq!(found.found.count_set_bits(), KEYS as usize / 2);
+    let stats = store.stats();
+    assert_eq!(stats.lookups - missing.lookups, KEYS as u64 + 1);
+    let pages = stats.lookup_pages - missing.lookup_pages;
+    assert!(pages < KEYS as u64 / 20, "{pages} pages, each loaded once");
+
+    let filter_bytes = |store: &Store| {
+        let stats = store.table_stats(TABLE).expect("a table");
+        let components = stats.components.iter();
+        components
+            .map(|component| component.filter_bytes)
+            .sum::<u64>()
+    };
+    let bytes = filter_bytes(&store);
+    assert!(
+        bytes > KEYS as u64 && bytes < 2 * KEYS as u64,
+        "{bytes} bytes"
+    );
+    drop(snapshot);
+    drop(store);
+    assert_eq!(filter_bytes(&folder.open()), bytes);
 }
