@@ -20,9 +20,9 @@ use crate::selection::Selection;
 /// Runs of one size class that are merged into one.
 const TIER_RUNS: usize = 4;
 
-/// Runs that together are larger are left alone: one array holds at most 2 GiB of text, and a
-/// merge of this size keeps the writer busy for long.
-const MERGE_BYTES_MAX: usize = 64 << 20;
+/// Runs that together are larger are left alone: the writer waits for these merges. One of this
+/// size takes about 10 ms (of 64 MiB 75: then 1,000 rows took as long now and then).
+const MERGE_BYTES_MAX: usize = 8 << 20;
 
 /// How many of the newest runs (newest first) to merge; `None` while there is nothing to gain.
 pub(crate) fn due_merge(runs: &[Arc<MemoryRun>]) -> Option<usize> {
