@@ -130,6 +130,8 @@ fn note_data_set(results: &mut Results, data: &DataSetFigures) {
     results.median_figure(&metric("row by key"), &lookups.row, "ns", None);
     let overhead = data.segment.index_overhead();
     results.figure(&metric("index overhead"), overhead, "x", None);
+    let filter = data.segment.filter_overhead();
+    results.figure(&metric("filter overhead"), filter, "x", None);
     results.figure(&metric("segment"), data.segment.file as f64, "bytes", None);
 }
 
@@ -246,10 +248,11 @@ fn write_data_set(f: &mut fmt::Formatter<'_>, data: &DataSetFigures) -> fmt::Res
     }
     writeln!(
         f,
-        "value by slot {:.0} ns, row by key {:.0} ns, index overhead {:.2}%, as a segment {:.2} MB",
+        "value by slot {:.0} ns, row by key {:.0} ns, index {:.2}%, filter {:.1}%, as a segment {:.2} MB",
         median(&data.lookups.value),
         median(&data.lookups.row),
         100.0 * data.segment.index_overhead(),
+        100.0 * data.segment.filter_overhead(),
         data.segment.file as f64 / 1e6,
     )
 }

@@ -1,7 +1,7 @@
 //! The rows as a tree stores them: one segment file, with system columns, index and footer.
 //!
 //! Tells what the index costs (page index, footer and alignment, over the pages' bytes), as the
-//! paper's "+ tree" rows do.
+//! paper's "+ tree" rows do, and what the filter does, which Rose had none of.
 
 use anyhow::{Context, Result};
 use env::Env;
@@ -21,6 +21,8 @@ pub struct SegmentSize {
     pub file: u64,
     /// Its pages alone.
     pub pages: u64,
+    /// Its filter alone.
+    pub filter: u64,
 }
 
 impl SegmentSize {
@@ -55,12 +57,18 @@ impl SegmentSize {
         Ok(Self {
             file: info.bytes,
             pages: pages.sum(),
+            filter: segment.filter_bytes(),
         })
     }
 
-    /// Everything but the pages over the pages.
+    /// Everything but the pages and the filter, over the pages.
     pub fn index_overhead(&self) -> f64 {
-        (self.file - self.pages) as f64 / self.pages as f64
+        (self.file - self.pages - self.filter) as f64 / self.pages as f64
+    }
+
+    /// The filter over the pages.
+    pub fn filter_overhead(&self) -> f64 {
+        self.filter as f64 / self.pages as f64
     }
 }
 
@@ -71,10 +79,12 @@ mod tests {
     #[test]
     fn overhead_is_what_is_not_pages() {
         let size = SegmentSize {
-            file: 1_020,
+            file: 1_120,
             pages: 1_000,
+            filter: 100,
         };
         assert!((size.index_overhead() - 0.02).abs() < 1e-12);
+        assert!((size.filter_overhead() - 0.1).abs() < 1e-12);
     }
 
     #[test]

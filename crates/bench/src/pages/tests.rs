@@ -98,6 +98,7 @@ fn figures(name: &'static str, bytes: usize) -> DataSetFigures {
         segment: SegmentSize {
             file: 1_010,
             pages: 1_000,
+            filter: 0,
         },
     }
 }
