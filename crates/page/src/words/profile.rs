@@ -116,7 +116,7 @@ impl Frame {
 
 /// What an exception costs besides its bytes: it is patched in, and looked for where a word of
 /// its group is looked up.
-const BYTES_PER_EXCEPTION: usize = 6;
+pub(super) const BYTES_PER_EXCEPTION: usize = 6;
 
 /// Climbs that take as much longer than distances as a byte counts, above all where one of them
 /// is looked up. Even steps have none.

@@ -2,6 +2,9 @@
 //! a few that are far below are left out, as exceptions.
 
 use crate::bit_packing::bits;
+use crate::exceptions::exception_bits;
+
+use super::profile::BYTES_PER_EXCEPTION;
 
 /// Words or steps that are looked at.
 const SAMPLE: usize = 64;
@@ -9,8 +12,8 @@ const SAMPLE: usize = 64;
 /// Exceptions to leave out at either end.
 const LEFT_OUT: [usize; 6] = [0, 1, 2, 4, 8, 16];
 
-/// What an exception costs, about: a slot and three bytes.
-const EXCEPTION_BITS: usize = 40;
+/// What an exception costs, about: a slot, two bytes, and its time.
+const EXCEPTION_BITS: usize = exception_bits(16) + 8 * BYTES_PER_EXCEPTION;
 
 /// The word from which distances are cheapest, or `min` where that is as good.
 pub(super) fn usual_word(words: &[u64], min: i64) -> i64 {
