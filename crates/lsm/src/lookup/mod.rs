@@ -14,7 +14,7 @@
 //! 4. A put is the row, a delete means that there is none. A patch needs older versions: a scan
 //!    of exactly that key folds them, so that folding exists once.
 //!
-//! [`get`] answers one key and copies its cells; [`multi_get`] takes many keys through each run
+//! [`get()`] answers one key and copies its cells; [`multi_get()`] takes many keys through each run
 //! in key order, so that a page is loaded once, and answers with arrays.
 //!
 //! Invariant: the answer is what a scan of the same snapshot would give.
