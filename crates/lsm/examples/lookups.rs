@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, StringArray, TimestampMicrosecondArray};
 use env::Env;
-use lsm::{Snapshot, Store, StoreOptions, StoreStats, Value};
+use lsm::{Snapshot, Store, StoreOptions, StoreStats};
 use types::{
-    Column, ColumnType, CommitPosition, SourceType, TableId, TableName, TableSchema, VersionKind,
+    Column, ColumnType, CommitPosition, TableId, TableName, TableSchema, Value, VersionKind,
     VersionRows,
 };
 
@@ -43,18 +43,7 @@ fn schema() -> TableSchema {
         ("pressure", ColumnType::Int32),
         ("remark", ColumnType::Text),
     ];
-    let column = |&(name, column_type): &(&str, ColumnType)| Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: 0,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
-    };
+    let column = |&(name, column_type): &(&str, ColumnType)| Column::new(name, column_type);
     TableSchema {
         name: TableName {
             schema: "public".to_owned(),

@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// Flushes if a flush is due and none is running.
-    pub(crate) fn flush_step(&self) -> Result<bool, StoreError> {
+    pub(crate) fn flush_if_due(&self) -> Result<bool, StoreError> {
         if !self.flush_is_due() {
             return Ok(false);
         }
@@ -232,7 +232,7 @@ fn tree_changes(
         .tables
         .get(&table)
         .map_or(&[][..], |state| &state.truncations);
-    let idle = next.last_idle_truncation().map(CommitPosition);
+    let idle = next.last_idle_truncation();
     let mut changes = Vec::new();
     if let Some(run) = run {
         changes.push(Change::PushRun {
@@ -245,12 +245,10 @@ fn tree_changes(
         .iter()
         .map(|&position| CommitPosition(position))
     {
-        if !known.contains(&position) && idle.is_none_or(|idle| position > idle) {
+        if !known.contains(&position) && idle.is_none_or(|idle| position.0 > idle) {
             changes.push(Change::Truncate { table, position });
         }
     }
-    if let Some(position) = idle.filter(|idle| known.iter().any(|known| known <= idle)) {
-        changes.push(Change::ForgetTruncations { table, position });
-    }
+    changes.extend(manifest.forgets(table, idle));
     changes
 }

@@ -19,7 +19,6 @@ pub(crate) struct Layout {
     /// All of the table's columns: what a merge reads and writes.
     pub all_columns: Vec<usize>,
     key_types: Vec<ColumnType>,
-    no_keys: SortKeys,
 }
 
 impl Layout {
@@ -35,7 +34,6 @@ impl Layout {
             table,
             schema,
             all_columns,
-            no_keys: SortKeys::empty(&key_types),
             key_types,
         }
     }
@@ -63,11 +61,6 @@ impl Layout {
     /// The types of the key columns, in key order.
     pub fn key_types(&self) -> &[ColumnType] {
         &self.key_types
-    }
-
-    /// No keys, in the form of the table's.
-    pub fn no_keys(&self) -> &SortKeys {
-        &self.no_keys
     }
 
     /// The Arrow schema of some of the table's columns, in this order.

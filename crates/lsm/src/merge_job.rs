@@ -18,14 +18,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use types::CommitPosition;
 use types::key::SortKey;
 
 use crate::block::Summary;
 use crate::cursor::{Cursor, PageSource};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
-use crate::manifest::{Change, Edit};
+use crate::manifest::Edit;
 use crate::merge::Merger;
 use crate::merge_step::MergeStep;
 use crate::policy;
@@ -51,7 +50,7 @@ impl Store {
     }
 
     /// Does one merge, in the tree with the most runs that has one to do.
-    pub(crate) fn merge_step(&self) -> Result<bool, StoreError> {
+    pub(crate) fn merge_if_due(&self) -> Result<bool, StoreError> {
         let lowest = self.snapshots().retention_on_disk().lowest();
         let mut trees = self.trees();
         // Cached: the numbers may change while the trees are sorted.
@@ -151,42 +150,36 @@ impl Store {
             start: keys.start,
             end: keys.end,
         };
-        let Some(outcome) = step.take(&tree.version()) else {
+        // Runs on disk change under the manifest's lock only: these stay until the update.
+        let before = tree.version();
+        let Some(outcome) = step.take(&before.runs) else {
             return Ok(true);
         };
-        let idle = outcome.version.last_idle_truncation();
-        let mut edit = Edit {
-            changes: outcome.changes(tree.layout.table),
-        };
-        let known = &manifest.state().tables[&tree.layout.table].truncations;
-        if let Some(position) = idle.map(CommitPosition)
-            && known.iter().any(|&known| known <= position)
-        {
-            edit.changes.push(Change::ForgetTruncations {
-                table: tree.layout.table,
-                position,
-            });
-        }
-        if let Err(error) = manifest.commit(&edit) {
+        let idle = before
+            .with_runs(outcome.runs.clone())
+            .last_idle_truncation();
+        let table = tree.layout.table;
+        let mut changes = outcome.changes(table);
+        changes.extend(manifest.forgets(table, idle));
+        if let Err(error) = manifest.commit(&Edit { changes }) {
             return Err(self.failed_commit(error, std::iter::once(written)));
         }
         tree.update(|version| {
-            let outcome = step.take(version).expect("only merges touch their inputs");
-            outcome.version.without_truncations(idle)
+            let next = version.with_runs(outcome.runs);
+            next.without_truncations(idle)
         });
-        let bytes = written
-            .segments()
-            .iter()
-            .map(|segment| segment.info().bytes);
-        let bytes: u64 = bytes.sum();
-        self.counters
-            .bytes_merged
-            .fetch_add(bytes, Ordering::Relaxed);
-        written.commit();
         for segment in &outcome.retired {
             segment.retire(&self.factory.cache);
         }
+        self.count_merged(&written.commit());
         Ok(true)
+    }
+
+    fn count_merged(&self, segments: &[Arc<Segment>]) {
+        let bytes = segments.iter().map(|segment| segment.info().bytes);
+        self.counters
+            .bytes_merged
+            .fetch_add(bytes.sum(), Ordering::Relaxed);
     }
 }
 

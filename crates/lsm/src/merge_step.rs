@@ -11,7 +11,7 @@
 //! any more, so its age among them does not matter, and the inputs are neighbours, so it lies
 //! between the runs between which they lay.
 //!
-//! Pure: the same step of the same version has the same outcome.
+//! Pure: the same step of the same runs has the same outcome.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ use types::key::SortKey;
 use crate::manifest::{Change, RunId};
 use crate::run::{DiskRun, RunSegment};
 use crate::segment::{Segment, SegmentId, SegmentInfo};
-use crate::version::Version;
 
 /// What a merge has done since its last step.
 pub(crate) struct MergeStep<'a> {
@@ -38,10 +37,10 @@ pub(crate) struct MergeStep<'a> {
     pub end: Option<SortKey>,
 }
 
-/// What becomes of a version.
+/// What becomes of a tree's runs.
 pub(crate) struct Outcome {
-    /// The version after the step.
-    pub version: Version,
+    /// The runs after the step, newest first.
+    pub runs: Vec<Arc<DiskRun>>,
     /// Segments that left the tree.
     pub retired: Vec<Arc<Segment>>,
     /// The run that has the output.
@@ -66,23 +65,25 @@ enum Fate {
 
 impl MergeStep<'_> {
     /// Takes the step; `None` if no input is left.
-    pub fn take(&self, version: &Version) -> Option<Outcome> {
+    pub fn take(&self, runs: &[Arc<DiskRun>]) -> Option<Outcome> {
         let is_input = |run: &Arc<DiskRun>| self.inputs.contains(&run.id);
-        let target = version.runs.iter().rfind(|run| is_input(run))?.id;
+        let target = runs.iter().rfind(|run| is_input(run))?.id;
         let mut outcome = Outcome {
-            version: Version::default(),
+            runs: Vec::new(),
             retired: Vec::new(),
             target,
             moved: Vec::new(),
             written: self.written.iter().map(|s| s.info().clone()).collect(),
             raised: Vec::new(),
         };
-        // The target is the last one: then it is known what moves into it.
-        let replace = |run: &Arc<DiskRun>| match is_input(run) {
-            true => self.leave(run, &mut outcome),
-            false => Some(Arc::clone(run)),
-        };
-        outcome.version = version.merged(replace);
+        // The target is the last input: then it is known what moves into it.
+        for run in runs {
+            let left = match is_input(run) {
+                true => self.leave(run, &mut outcome),
+                false => Some(Arc::clone(run)),
+            };
+            outcome.runs.extend(left);
+        }
         Some(outcome)
     }
 

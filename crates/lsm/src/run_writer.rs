@@ -63,18 +63,23 @@ const BATCH_ROWS_MAX: usize = 8192;
 /// Rows of a batch at least.
 const BATCH_ROWS_MIN: usize = 16;
 
-/// Bytes of a segment for which a batch may have a row, about: with it, a segment is too long by
-/// an eighth at most, unless rows are long.
+/// Bytes of a segment for which a batch may have a row: as segments end between batches, those of
+/// rows of 16 bytes are too long by an eighth at most, those of longer rows by more.
 const SEGMENT_BYTES_PER_ROW: u64 = 128;
+
+/// The segment that is being written.
+struct CurrentSegment {
+    writer: SegmentWriter,
+    /// All keys before it are in segments that are finished.
+    first_key: SortKey,
+}
 
 /// Writes sorted versions as segments of about [`StoreOptions::segment_bytes`].
 pub(crate) struct RunWriter<'a> {
     factory: &'a SegmentFactory,
     layout: &'a Layout,
-    current: Option<SegmentWriter>,
+    current: Option<CurrentSegment>,
     last_key: Option<SortKey>,
-    /// The first key of the current segment: all before it is in segments that are finished.
-    first_key: Option<SortKey>,
     /// A segment must end before each of these keys (ascending): a segment that moves without
     /// being rewritten starts there.
     barriers: VecDeque<SortKey>,
@@ -97,7 +102,6 @@ impl<'a> RunWriter<'a> {
             layout,
             current: None,
             last_key: None,
-            first_key: None,
             barriers,
             written,
         }
@@ -141,11 +145,8 @@ impl<'a> RunWriter<'a> {
         if self.is_full() && !continues_key {
             self.finish_segment()?;
         }
-        if self.current.is_none() {
-            self.first_key = Some(keys.key(range.start));
-        }
         let last_key = keys.key(range.end - 1);
-        let writer = self.writer()?;
+        let writer = self.writer(|| keys.key(range.start))?;
         if range.len() == rows.len() {
             writer.append(rows, keys)?;
         } else {
@@ -161,41 +162,55 @@ impl<'a> RunWriter<'a> {
         let bytes = self
             .current
             .as_ref()
-            .map_or(0, SegmentWriter::bytes_written);
+            .map_or(0, |current| current.writer.bytes_written());
         bytes >= self.factory.options.segment_bytes
     }
 
-    fn writer(&mut self) -> Result<&mut SegmentWriter, StoreError> {
-        if self.current.is_none() {
-            let id = SegmentId(self.factory.next_segment.fetch_add(1, Ordering::Relaxed));
-            self.current = Some(SegmentWriter::create(
-                &self.factory.env,
-                &self.factory.directory,
-                id,
-                self.layout.table,
-                &self.layout.schema,
-                self.factory.options.page_bytes,
-            )?);
-        }
-        Ok(self.current.as_mut().expect("created just now"))
+    /// The current segment's writer; if there is none, that of a new one.
+    fn writer(
+        &mut self,
+        first_key: impl FnOnce() -> SortKey,
+    ) -> Result<&mut SegmentWriter, StoreError> {
+        let current = match self.current.take() {
+            Some(current) => current,
+            None => CurrentSegment {
+                writer: self.create_segment()?,
+                first_key: first_key(),
+            },
+        };
+        Ok(&mut self.current.insert(current).writer)
+    }
+
+    fn create_segment(&self) -> Result<SegmentWriter, StoreError> {
+        let id = SegmentId(self.factory.next_segment.fetch_add(1, Ordering::Relaxed));
+        SegmentWriter::create(
+            &self.factory.env,
+            &self.factory.directory,
+            id,
+            self.layout.table,
+            &self.layout.schema,
+            self.factory.options.page_bytes,
+        )
     }
 
     /// The segments that have been finished since the last call, if there are any, and the first
     /// key that is not in them or before.
     pub fn take_finished(&mut self) -> Option<(Uncommitted, SortKey)> {
-        if self.written.segments.is_empty() || self.current.is_none() {
+        let current = self.current.as_ref()?;
+        if self.written.segments.is_empty() {
             return None;
         }
+        let end = current.first_key.clone();
         let finished = Uncommitted {
             segments: std::mem::take(&mut self.written.segments),
             cache: Arc::clone(&self.factory.cache),
         };
-        self.first_key.clone().map(|end| (finished, end))
+        Some((finished, end))
     }
 
     fn finish_segment(&mut self) -> Result<(), StoreError> {
-        if let Some(writer) = self.current.take() {
-            let info = writer.finish()?;
+        if let Some(current) = self.current.take() {
+            let info = current.writer.finish()?;
             let factory = self.factory;
             let opened =
                 Segment::open(&factory.env, &factory.directory, &info, &self.layout.schema);

@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use page::Value;
-use types::{CommitPosition, TableId};
+use types::{CommitPosition, TableId, Value};
 
 use crate::error::StoreError;
 use crate::key_range::KeyRange;

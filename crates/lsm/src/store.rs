@@ -328,8 +328,8 @@ impl Store {
         }
         self.check_poison()?;
         self.note_poison(match kind {
-            Work::Flush => self.flush_step(),
-            Work::Merge => self.merge_step(),
+            Work::Flush => self.flush_if_due(),
+            Work::Merge => self.merge_if_due(),
         })
     }
 

@@ -79,11 +79,10 @@ impl Version {
         next
     }
 
-    /// Puts other runs in the places of those with the same ids; `None` stands for a run that is
-    /// used up.
-    pub fn merged(&self, mut replace: impl FnMut(&Arc<DiskRun>) -> Option<Arc<DiskRun>>) -> Self {
+    /// Puts other runs in the place of all runs on disk.
+    pub fn with_runs(&self, runs: Vec<Arc<DiskRun>>) -> Self {
         let mut next = self.clone();
-        next.runs = self.runs.iter().filter_map(&mut replace).collect();
+        next.runs = runs;
         next
     }
 

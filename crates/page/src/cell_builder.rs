@@ -5,9 +5,7 @@
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use types::{ColumnBuilder, ColumnType};
-
-use crate::value::Value;
+use types::{ColumnBuilder, ColumnType, Value};
 
 /// Cells of one column.
 #[derive(Debug)]

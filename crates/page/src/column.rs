@@ -12,7 +12,7 @@
 use std::ops::{Bound, Range};
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use types::ColumnType;
+use types::{ColumnType, Value};
 
 use crate::cell::plain_bytes;
 use crate::column_reader::ColumnReader;
@@ -23,8 +23,8 @@ use crate::floats::{FloatCodec, Floats};
 use crate::header::Encoding;
 use crate::nulls::NullMap;
 use crate::text::{Text, TextCodec};
-use crate::value::{Sought, Value, WordOrder, WordRange};
 use crate::wide::{Wide, WideCodec};
+use crate::word_order::{Sought, WordOrder, WordRange};
 use crate::words::{NO_SUCH_CODE, WordCodec, Words};
 
 const NO_SUCH_CODEC: PageError = PageError::Malformed("the column's type has no such codec");

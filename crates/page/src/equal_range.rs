@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::ops::Range;
 
-use crate::value::Sought;
+use crate::word_order::Sought;
 
 /// The slots whose cells are equal; where they would be, if there is none. `compare` says how
 /// the cell of a slot compares to the value.

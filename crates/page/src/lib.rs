@@ -37,8 +37,8 @@ mod nulls;
 mod page;
 mod row_appender;
 mod text;
-mod value;
 mod wide;
+mod word_order;
 mod words;
 
 pub use column::Column;
@@ -49,7 +49,6 @@ pub use limits::{CAPACITY_BYTES_MIN, ROW_TEXT_BYTES_MAX, ROWS_MAX};
 pub use memory::ColumnMemory;
 pub use page::Page;
 pub use row_appender::{RowAppender, RowError};
-pub use value::Value;
 
 #[cfg(test)]
 mod tests;

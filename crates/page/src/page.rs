@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use self_cell::self_cell;
-use types::ColumnType;
+use types::{ColumnType, Value};
 
 use crate::column::Column;
 use crate::column_reader::{ColumnReader, Selection};
@@ -20,7 +20,6 @@ use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
 use crate::memory::ColumnMemory;
-use crate::value::Value;
 
 /// A page whose checksum, header and directory have been checked. Cheap to clone; clones share
 /// the columns that have been opened.

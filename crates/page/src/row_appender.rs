@@ -17,13 +17,12 @@
 //! page may unfold to, and one row.
 
 use arrow_array::{Array, ArrayRef};
-use types::ColumnType;
+use types::{ColumnType, Value};
 
 use crate::cell_builder::CellBuilder;
 use crate::encoder::PageEncoder;
 use crate::header::PageIdentity;
 use crate::limits::{ROW_TEXT_BYTES_MAX, ROWS_MAX, decoded_text_bytes_max};
-use crate::value::Value;
 
 /// Why a row was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +54,8 @@ pub enum RowError {
 /// Makes pages from rows.
 ///
 /// ```
-/// # use page::{PageIdentity, RowAppender, Value};
+/// # use page::{PageIdentity, RowAppender};
+/// use types::Value;
 /// # use types::ColumnType;
 /// let mut appender = RowAppender::new(&[ColumnType::Int64], 4096);
 /// let mut file = Vec::new();

@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringAr
 use lsm::KeyRange;
 use types::key::SortKey;
 use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SortKeys, SourceType, TableId,
-    TableName, TableSchema, VersionKind, VersionRows,
+    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SortKeys, TableId, TableName,
+    TableSchema, VersionKind, VersionRows,
 };
 
 use crate::model::{Key, Row, Rows, Write};
@@ -40,21 +40,6 @@ pub enum Shape {
 pub struct Table {
     /// Its number.
     pub id: TableId,
-}
-
-fn column(name: &str, column_type: ColumnType) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: 0,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
-    }
 }
 
 fn pair(key: Key) -> (i32, i64) {
@@ -94,11 +79,11 @@ impl Table {
         let key_types = self.key_types();
         let key = key_types
             .iter()
-            .map(|&column_type| column("key", column_type));
+            .map(|&column_type| Column::new("key", column_type));
         let cells = [
-            column("number", ColumnType::Int64),
-            column("note", ColumnType::Text),
-            column("price", PRICE),
+            Column::new("number", ColumnType::Int64),
+            Column::new("note", ColumnType::Text),
+            Column::new("price", PRICE),
         ];
         TableSchema {
             name: TableName {

@@ -62,7 +62,7 @@ pub enum SortKey {
 }
 
 /// The width in bits of a fixed-width column type's key; `None` where it varies.
-fn key_bits(column_type: ColumnType) -> Option<u32> {
+pub(crate) fn key_bits(column_type: ColumnType) -> Option<u32> {
     match column_type {
         ColumnType::Bool => Some(8),
         ColumnType::Int16 => Some(16),
@@ -78,7 +78,8 @@ fn key_bits(column_type: ColumnType) -> Option<u32> {
     }
 }
 
-fn float32_key(value: f32) -> u32 {
+/// Orders as a float does: -0.0 is 0.0, every NaN one above infinity.
+pub(crate) fn float32_key(value: f32) -> u32 {
     let value = if value.is_nan() {
         f32::NAN
     } else {
@@ -92,7 +93,8 @@ fn float32_key(value: f32) -> u32 {
     }
 }
 
-fn float64_key(value: f64) -> u64 {
+/// As [`float32_key`].
+pub(crate) fn float64_key(value: f64) -> u64 {
     let value = if value.is_nan() {
         f64::NAN
     } else {
@@ -158,7 +160,8 @@ fn integer_keys(column: &ArrayRef, column_type: ColumnType) -> Option<Vec<u64>> 
     }
 }
 
-fn append_escaped(value: &[u8], data: &mut Vec<u8>) {
+/// Zeros are marked, and the end, so that no value runs into the next column.
+pub(crate) fn append_escaped(value: &[u8], data: &mut Vec<u8>) {
     for &byte in value {
         data.push(byte);
         if byte == 0 {

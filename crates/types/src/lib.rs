@@ -6,16 +6,20 @@
 //! * [`schema`]: column types, columns, table schemas.
 //! * [`rows`]: versions of rows as columns, the unit in which changes travel and trees store.
 //! * [`change`]: change batches, what a source hands to the apply loop.
+//! * [`value`]: one cell outside an array.
 //! * [`key`]: order-preserving keys computed from key columns.
 
 pub mod change;
 pub mod key;
+mod key_of_values;
 pub mod position;
 pub mod rows;
 pub mod schema;
+pub mod value;
 
 pub use change::{ChangeBatch, TableChange};
 pub use key::SortKeys;
 pub use position::CommitPosition;
 pub use rows::{ColumnBuilder, RowsBuilder, VersionKind, VersionRows};
 pub use schema::{Column, ColumnType, SourceType, TableId, TableName, TableSchema};
+pub use value::Value;

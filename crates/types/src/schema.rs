@@ -119,6 +119,24 @@ pub struct Column {
     pub source_type: SourceType,
 }
 
+impl Column {
+    /// A column that no source has: it may be NULL, and its number and source type say nothing.
+    pub fn new(name: &str, column_type: ColumnType) -> Self {
+        Self {
+            name: name.to_owned(),
+            column_type,
+            nullable: true,
+            hidden: false,
+            source_number: 0,
+            source_type: SourceType {
+                oid: 0,
+                modifier: -1,
+                name: String::new(),
+            },
+        }
+    }
+}
+
 /// A table as its tree stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSchema {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
-use types::{Column, ColumnType, SourceType, TableName, TableSchema};
+use types::{Column, ColumnType, TableName, TableSchema};
 
 /// Rows in key order.
 #[derive(Clone, Debug)]
@@ -106,16 +106,8 @@ pub fn buffers(array: &ArrayRef) -> Vec<Buffer> {
 
 fn schema(name: &str, columns: &[(&str, ColumnType)], key: &[usize]) -> TableSchema {
     let column = |(index, &(name, column_type)): (usize, &(&str, ColumnType))| Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
         source_number: i16::try_from(index + 1).unwrap_or(i16::MAX),
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
+        ..Column::new(name, column_type)
     };
     TableSchema {
         name: TableName {

@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
-use page::{Page, PageError, Value};
+use page::{Page, PageError};
+use types::Value;
 
 use super::data_set::DataSet;
 use super::draw::Draw;

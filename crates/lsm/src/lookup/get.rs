@@ -1,11 +1,10 @@
 //! Looks one key up.
 
 use arrow_array::ArrayRef;
-use page::{Page, PageError, Value};
-use types::VersionKind;
+use page::{Page, PageError};
+use types::{Value, VersionKind};
 
 use super::View;
-use super::cell;
 use super::key::LookupKey;
 use super::newest::{DiskSearch, Found, Positions, RunPage, in_memory};
 use super::patched::patched_row;
@@ -108,7 +107,7 @@ fn row_of_arrays(layout: &Layout, arrays: &[ArrayRef], at: usize, columns: &[usi
     let mut row = Row::with_capacity(columns.len());
     for (array, &column) in arrays.iter().zip(columns) {
         let column_type = layout.schema.columns[column].column_type;
-        row.push(cell::value(array, column_type, at));
+        row.push(Value::of_cell(array, column_type, at));
     }
     row
 }

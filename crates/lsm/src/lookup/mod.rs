@@ -28,7 +28,6 @@ use crate::page_cache::PageCache;
 use crate::stats::Counters;
 use crate::tree::Tree;
 
-mod cell;
 mod get;
 mod key;
 mod multi_get;

@@ -10,11 +10,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
-use page::Value;
-use types::VersionKind;
+use types::{Value, VersionKind};
 
 use super::View;
-use super::cell;
 use super::key::LookupKey;
 use super::newest::{DiskSearch, Found, Positions, in_memory};
 use super::patched::patched_row;
@@ -97,7 +95,7 @@ fn key_values<'a>(layout: &Layout, keys: &'a [ArrayRef]) -> Vec<Value<'a>> {
     assert_eq!(keys.len(), types.len(), "one array a key column");
     let cells = |row| {
         let columns = keys.iter().zip(types);
-        columns.map(move |(array, &column_type)| cell::value(array, column_type, row))
+        columns.map(move |(array, &column_type)| Value::of_cell(array, column_type, row))
     };
     (0..keys[0].len()).flat_map(cells).collect()
 }

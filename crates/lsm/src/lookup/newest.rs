@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use page::{Page, PageError, Value};
-use types::VersionKind;
+use page::{Page, PageError};
 use types::key::SortKey;
+use types::{Value, VersionKind};
 
 use super::key::LookupKey;
 use crate::error::StoreError;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use page::Value;
+use types::Value;
 
 /// The wanted cells of one row, copied: two allocations, one without text.
 #[derive(Clone, Debug)]

@@ -31,6 +31,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use env::Env;
+use types::{CommitPosition, TableId};
 
 pub use edit::{Change, Edit};
 pub use state::{ManifestState, RunId, RunState, TableState};
@@ -124,6 +125,15 @@ impl Manifest {
     /// The state after the last commit.
     pub fn state(&self) -> &ManifestState {
         &self.state
+    }
+
+    /// The change that forgets a table's truncations up to `idle`; `None` if it knows none of
+    /// them.
+    pub fn forgets(&self, table: TableId, idle: Option<u64>) -> Option<Change> {
+        let position = CommitPosition(idle?);
+        let known = &self.state.tables.get(&table)?.truncations;
+        let any = known.iter().any(|&known| known <= position);
+        any.then_some(Change::ForgetTruncations { table, position })
     }
 
     fn write(&mut self, edit: &Edit) -> Result<(), StoreError> {

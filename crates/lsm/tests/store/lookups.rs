@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
-use lsm::{Snapshot, Store, StoreOptions, Value};
-use types::{ColumnType, CommitPosition, TableId, TableSchema, VersionKind};
+use lsm::{Snapshot, Store, StoreOptions};
+use types::{ColumnType, CommitPosition, TableId, TableSchema, Value, VersionKind};
 
 use crate::folder::Folder;
 use crate::rows::{Cell, Version, numbers_and_texts, table_schema, version_rows};

@@ -352,6 +352,17 @@ impl Harness {
         }
     }
 
+    /// A snapshot's position, and the table that it has to show.
+    fn expected(&self, snapshot: &Snapshot) -> (u64, &Table) {
+        let position = snapshot.position().0;
+        let (_, table) = self
+            .states
+            .range(..=position)
+            .next_back()
+            .expect("there is a first state");
+        (position, table)
+    }
+
     /// Compares a scan with the model.
     fn check(&self, snapshot: &Snapshot, keys: Range<u16>, batch_rows: usize) {
         let projection: Vec<usize> = (0..self.shape.schema().columns.len()).collect();
@@ -372,12 +383,7 @@ impl Harness {
             let values = &batch.columns()[self.shape.columns().len()..];
             found.extend(keys.zip(numbers_and_texts(values)));
         }
-        let position = snapshot.position().0;
-        let (_, table) = self
-            .states
-            .range(..=position)
-            .next_back()
-            .expect("there is a first state");
+        let (position, table) = self.expected(snapshot);
         let expected: Vec<(u16, Row)> = table
             .range(keys)
             .map(|(&key, row)| (key, row.clone()))
@@ -389,12 +395,7 @@ impl Harness {
     fn check_keys(&self, snapshot: &Snapshot, keys: &[u16]) {
         let cells: Vec<_> = keys.iter().map(|&key| self.shape.cells(key)).collect();
         let found = rows_of_keys(snapshot, TABLE, &self.shape.schema(), &cells);
-        let position = snapshot.position().0;
-        let (_, table) = self
-            .states
-            .range(..=position)
-            .next_back()
-            .expect("there is a first state");
+        let (position, table) = self.expected(snapshot);
         let expected: Vec<Option<Row>> = keys.iter().map(|key| table.get(key).cloned()).collect();
         assert_eq!(found, expected, "the rows of {keys:?} at {position}");
     }
@@ -417,12 +418,7 @@ impl Harness {
                 rows += batch.expect("pages are sound").num_rows();
             }
         }
-        let position = snapshot.position().0;
-        let (_, table) = self
-            .states
-            .range(..=position)
-            .next_back()
-            .expect("there is a first state");
+        let (position, table) = self.expected(snapshot);
         assert_eq!(rows, table.len(), "rows at {position}");
     }
 

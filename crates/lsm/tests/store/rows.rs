@@ -5,8 +5,8 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableName,
-    TableSchema, VersionKind, VersionRows,
+    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, TableName, TableSchema,
+    VersionKind, VersionRows,
 };
 
 /// A cell of a version.
@@ -50,24 +50,12 @@ pub fn table_schema(columns: &[(&str, ColumnType)]) -> TableSchema {
             name: "t".to_owned(),
         },
         columns: columns
-            .map(|(number, &(name, column_type))| column(number, name, column_type))
+            .map(|(number, &(name, column_type))| Column {
+                source_number: number,
+                ..Column::new(name, column_type)
+            })
             .collect(),
         key: vec![0],
-    }
-}
-
-fn column(number: i16, name: &str, column_type: ColumnType) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type,
-        nullable: true,
-        hidden: false,
-        source_number: number,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
     }
 }
 

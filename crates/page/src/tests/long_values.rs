@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray};
-use types::ColumnType;
+use types::{ColumnType, Value};
 
 use super::{IDENTITY, assert_same, mix, open};
 use crate::header::{Header, reseal};
-use crate::{Page, PageEncoder, RowAppender, Value};
+use crate::{Page, PageEncoder, RowAppender};
 
 const CAPACITY: usize = 4096;
 const TYPES: [ColumnType; 3] = [ColumnType::Int64, ColumnType::Text, ColumnType::Bytes];
@@ -143,8 +143,7 @@ fn appended_rows_with_long_cells_make_the_same_pages() {
     let mut appender = RowAppender::new(&TYPES, CAPACITY);
     let mut file = Vec::new();
     for row in 0..7 {
-        let cells =
-            [0, 1, 2].map(|column| super::search::cell(&columns[column], TYPES[column], row));
+        let cells = [0, 1, 2].map(|column| Value::of_cell(&columns[column], TYPES[column], row));
         appender.append(&cells).expect("a row of the table");
         while appender.has_page() {
             appender.take_page(IDENTITY, &mut file);

@@ -3,11 +3,10 @@
 use arrow_array::ArrayRef;
 use arrow_select::concat::concat;
 use proptest::prelude::*;
-use types::ColumnType;
+use types::{ColumnType, Value};
 
-use super::search::cell;
 use super::{Nulls, Recipe, Shape, TYPES, any_recipe, mix};
-use crate::{PageEncoder, PageIdentity, ROWS_MAX, RowAppender, RowError, Value};
+use crate::{PageEncoder, PageIdentity, ROWS_MAX, RowAppender, RowError};
 
 fn identity(file: &[u8]) -> PageIdentity {
     PageIdentity {
@@ -68,7 +67,7 @@ fn appended(types: &[ColumnType], columns: &[ArrayRef], capacity: usize) -> Vec<
         let values: Vec<Value<'_>> = columns
             .iter()
             .zip(types)
-            .map(|(array, &column_type)| cell(array, column_type, row))
+            .map(|(array, &column_type)| Value::of_cell(array, column_type, row))
             .collect();
         appender.append(&values).expect("a row of the table");
         while appender.has_page() {

@@ -3,49 +3,18 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    Time64MicrosecondType, TimestampMicrosecondType, UInt64Type,
-};
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use proptest::prelude::*;
-use types::ColumnType;
+use types::{ColumnType, Value};
 
 use super::{Nulls, Recipe, Shape, any_recipe, one_page, open};
-use crate::{Column, Value};
-
-/// The cell of an array.
-pub(super) fn cell(array: &ArrayRef, column_type: ColumnType, row: usize) -> Value<'_> {
-    if array.is_null(row) {
-        return Value::Null;
-    }
-    match column_type {
-        ColumnType::Bool => Value::Bool(array.as_boolean().value(row)),
-        ColumnType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(row).into()),
-        ColumnType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row).into()),
-        ColumnType::Date => Value::Int(array.as_primitive::<Date32Type>().value(row).into()),
-        ColumnType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
-        ColumnType::Time => Value::Int(array.as_primitive::<Time64MicrosecondType>().value(row)),
-        ColumnType::Timestamp | ColumnType::TimestampTz => {
-            Value::Int(array.as_primitive::<TimestampMicrosecondType>().value(row))
-        }
-        ColumnType::UInt64 => Value::UInt(array.as_primitive::<UInt64Type>().value(row)),
-        ColumnType::Float32 => Value::Float32(array.as_primitive::<Float32Type>().value(row)),
-        ColumnType::Float64 => Value::Float64(array.as_primitive::<Float64Type>().value(row)),
-        ColumnType::Decimal { .. } => {
-            Value::Decimal(array.as_primitive::<Decimal128Type>().value(row))
-        }
-        ColumnType::Text => Value::Bytes(array.as_string::<i32>().value(row).as_bytes()),
-        ColumnType::Bytes => Value::Bytes(array.as_binary::<i32>().value(row)),
-    }
-}
+use crate::Column;
 
 /// The rows in the order of their cells.
 fn sorted(array: &ArrayRef, column_type: ColumnType) -> ArrayRef {
     let mut rows: Vec<u32> = (0..array.len() as u32).collect();
     rows.sort_by(|&a, &b| {
-        let cell = |row: u32| cell(array, column_type, row as usize);
+        let cell = |row: u32| Value::of_cell(array, column_type, row as usize);
         cell(a).order(&cell(b))
     });
     arrow_select::take::take(array, &UInt32Array::from(rows), None).expect("rows of the array")
@@ -57,14 +26,14 @@ fn check_sorted(column: &Column<'_>, array: &ArrayRef, column_type: ColumnType) 
     let mut buffer = Vec::new();
     for row in 0..rows {
         let value = column.value(row, &mut buffer).expect("intact");
-        let expected = cell(array, column_type, row);
+        let expected = Value::of_cell(array, column_type, row);
         assert_eq!(value.order(&expected), Ordering::Equal, "row {row}");
     }
     for wanted in (0..array.len()).step_by(7) {
-        let value = cell(array, column_type, wanted);
+        let value = Value::of_cell(array, column_type, wanted);
         for slots in [0..rows, rows / 3..rows - rows / 5, rows / 2..rows / 2] {
             let found = column.find(slots.clone(), &value).expect("intact");
-            let order = |row: usize| cell(array, column_type, row).order(&value);
+            let order = |row: usize| Value::of_cell(array, column_type, row).order(&value);
             let first = slots.clone().find(|&row| order(row).is_ge());
             let end = slots.clone().find(|&row| order(row).is_gt());
             let expected = first.unwrap_or(slots.end)..end.unwrap_or(slots.end);
@@ -77,7 +46,7 @@ fn check_sorted(column: &Column<'_>, array: &ArrayRef, column_type: ColumnType) 
 fn check_selection(column: &Column<'_>, array: &ArrayRef, column_type: ColumnType) {
     let rows = column.rows();
     let bounds: Vec<Value<'_>> = [0, array.len() / 3, array.len() - 1]
-        .map(|row| cell(array, column_type, row))
+        .map(|row| Value::of_cell(array, column_type, row))
         .into_iter()
         .filter(|value| !matches!(value, Value::Null))
         .collect();
@@ -91,7 +60,7 @@ fn check_selection(column: &Column<'_>, array: &ArrayRef, column_type: ColumnTyp
                 .expect("intact");
             assert_eq!((selected.len(), above.len()), (rows, rows));
             for row in 0..rows {
-                let value = cell(array, column_type, row);
+                let value = Value::of_cell(array, column_type, row);
                 let known = !matches!(value, Value::Null);
                 let between = known && value.order(low).is_ge() && value.order(high).is_lt();
                 assert_eq!(selected.value(row), between, "row {row}");

@@ -13,7 +13,7 @@ use crate::bit_packing::Block;
 use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
-use crate::value::{Sought, WordRange};
+use crate::word_order::{Sought, WordRange};
 
 use super::{Sink, WordDecoder, all_or_none};
 

@@ -29,7 +29,7 @@ use crate::cursor::{Cursor, put_signed};
 use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
-use crate::value::{Sought, WordRange};
+use crate::word_order::{Sought, WordRange};
 
 use super::group::{ROW, add_up, row_sums, widen};
 use super::pfor::{above, find_exceptions};
@@ -395,7 +395,7 @@ impl Delta<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::value::WordOrder;
+    use crate::word_order::WordOrder;
 
     use super::*;
 

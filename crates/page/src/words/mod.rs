@@ -29,7 +29,7 @@ use crate::cell::Cell;
 use crate::cursor::Cursor;
 use crate::equal_range::{equal_range, equal_words};
 use crate::error::PageError;
-use crate::value::{Sought, WordRange};
+use crate::word_order::{Sought, WordRange};
 
 use constant::Constant;
 use delta::Delta;

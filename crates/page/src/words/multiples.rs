@@ -17,7 +17,7 @@ use crate::cell::{Cell, Lane};
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::equal_range::equal_words;
 use crate::error::PageError;
-use crate::value::{Sought, WordOrder, WordRange};
+use crate::word_order::{Sought, WordOrder, WordRange};
 
 use super::{Profile, Sink, Stream, WordCodec, encode_stream_as};
 

@@ -14,7 +14,7 @@ use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed};
 use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions};
-use crate::value::WordRange;
+use crate::word_order::WordRange;
 
 use super::group::add_base;
 use super::{Profile, Sink, WordDecoder, all_or_none, append_to, block_bits, buffer_of};

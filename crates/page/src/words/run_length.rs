@@ -19,7 +19,7 @@ use crate::cell::Cell;
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::equal_range::equal_words;
 use crate::error::PageError;
-use crate::value::{Sought, WordRange};
+use crate::word_order::{Sought, WordRange};
 
 use super::{Profile, Sink, WordDecoder};
 

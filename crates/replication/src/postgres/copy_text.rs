@@ -114,31 +114,19 @@ fn unescape(cell: &[u8]) -> Cow<'_, [u8]> {
 mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int32Type;
-    use types::{Column, ColumnType, SourceType, TableName};
+    use types::{Column, ColumnType, TableName};
 
     use super::*;
 
     fn schema() -> TableSchema {
-        let column = |name: &str, column_type| Column {
-            name: name.into(),
-            column_type,
-            nullable: true,
-            hidden: false,
-            source_number: 1,
-            source_type: SourceType {
-                oid: 0,
-                modifier: -1,
-                name: String::new(),
-            },
-        };
         TableSchema {
             name: TableName {
                 schema: "public".into(),
                 name: "t".into(),
             },
             columns: vec![
-                column("a", ColumnType::Int32),
-                column("b", ColumnType::Text),
+                Column::new("a", ColumnType::Int32),
+                Column::new("b", ColumnType::Text),
             ],
             key: vec![0],
         }

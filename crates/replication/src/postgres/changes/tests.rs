@@ -3,7 +3,7 @@
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
-use types::{Column, ColumnType, SourceType, VersionKind, VersionRows};
+use types::{Column, ColumnType, VersionKind, VersionRows};
 
 use super::super::messages as write;
 use super::super::messages::{Null, Text, Unchanged, WrittenCell};
@@ -18,16 +18,8 @@ const KEYLESS: u32 = 200;
 
 fn column(name: &str, column_type: ColumnType, hidden: bool) -> Column {
     Column {
-        name: name.into(),
-        column_type,
-        nullable: true,
         hidden,
-        source_number: 1,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
+        ..Column::new(name, column_type)
     }
 }
 

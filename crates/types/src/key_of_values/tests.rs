@@ -7,21 +7,9 @@ use arrow_array::{
     Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray,
     TimestampMicrosecondArray, UInt64Array,
 };
-use types::TableId;
 
 use super::*;
-use crate::lookup::cell;
-use crate::test_rows::table_schema;
-
-fn layout(types: &[ColumnType]) -> Layout {
-    let columns: Vec<_> = types
-        .iter()
-        .map(|&column_type| ("c", column_type))
-        .collect();
-    let mut schema = table_schema(&columns);
-    schema.key = (0..types.len()).collect();
-    Layout::new(TableId(1), Arc::new(schema))
-}
+use crate::SortKeys;
 
 /// A column of each type, with its extremes.
 fn columns() -> Vec<(ColumnType, ArrayRef)> {
@@ -107,15 +95,14 @@ fn columns() -> Vec<(ColumnType, ArrayRef)> {
 
 fn check(columns: &[(ColumnType, ArrayRef)]) {
     let (types, arrays): (Vec<_>, Vec<_>) = columns.iter().cloned().unzip();
-    let layout = layout(&types);
     let computed = SortKeys::compute(&arrays, &types);
     for row in 0..computed.len() {
         let values: Vec<_> = columns
             .iter()
-            .map(|(column_type, array)| cell::value(array, *column_type, row))
+            .map(|(column_type, array)| Value::of_cell(array, *column_type, row))
             .collect();
-        let key = LookupKey::new(&layout, &values).expect("values of the columns' types");
-        assert_eq!(key.sort_key, computed.key(row), "{types:?}, row {row}");
+        let key = SortKey::of_values(&values, &types).expect("values of the columns' types");
+        assert_eq!(key, computed.key(row), "{types:?}, row {row}");
     }
 }
 
@@ -134,8 +121,7 @@ fn a_key_folds_as_the_keys_of_arrays_do() {
 #[test]
 fn values_that_no_row_can_have_are_no_key() {
     let none = |column_type, value| {
-        let values = [value];
-        assert!(LookupKey::new(&layout(&[column_type]), &values).is_none());
+        assert_eq!(SortKey::of_values(&[value], &[column_type]), None);
     };
     none(ColumnType::Int16, Value::Int(70_000));
     none(ColumnType::Int16, Value::Int(-32_769));
@@ -143,7 +129,7 @@ fn values_that_no_row_can_have_are_no_key() {
     none(ColumnType::Date, Value::Int(i64::MIN));
     none(ColumnType::Int64, Value::Null);
     none(ColumnType::Text, Value::Null);
-    let layout = layout(&[ColumnType::Text, ColumnType::Int16]);
+    let types = [ColumnType::Text, ColumnType::Int16];
     let values = [Value::Bytes(b"a"), Value::Int(1 << 40)];
-    assert!(LookupKey::new(&layout, &values).is_none());
+    assert_eq!(SortKey::of_values(&values, &types), None);
 }

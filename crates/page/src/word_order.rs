@@ -1,67 +1,10 @@
-//! One cell outside an array, and how cells order.
+//! How the words of a column order, and what is sought among them.
 
 use std::cmp::Ordering;
 
 use types::ColumnType;
 
 const SIGN: u64 = 1 << 63;
-
-/// A cell's value.
-#[derive(Clone, Copy, Debug)]
-pub enum Value<'a> {
-    /// The cell is NULL.
-    Null,
-    /// Of a boolean column.
-    Bool(bool),
-    /// Of an integer, date, time or timestamp column.
-    Int(i64),
-    /// Of an unsigned integer column.
-    UInt(u64),
-    /// Of a column of 32-bit floats.
-    Float32(f32),
-    /// Of a column of 64-bit floats.
-    Float64(f64),
-    /// Of a decimal column, without its scale.
-    Decimal(i128),
-    /// Of a text (UTF-8, if the page is what a writer made) or bytes column.
-    Bytes(&'a [u8]),
-}
-
-impl Value<'_> {
-    /// The order of sort keys: numbers by size, NaNs equal and above all others, -0.0 as 0.0,
-    /// text and bytes by their bytes, NULLs last. Values of different types do not compare.
-    ///
-    /// # Panics
-    /// When the values are of different types.
-    pub fn order(&self, other: &Value<'_>) -> Ordering {
-        match (self, other) {
-            (Value::Null, Value::Null) => Ordering::Equal,
-            (Value::Null, _) => Ordering::Greater,
-            (_, Value::Null) => Ordering::Less,
-            (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
-            (Value::Int(a), Value::Int(b)) => a.cmp(b),
-            (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
-            (Value::Float32(a), Value::Float32(b)) => {
-                float_order(f64::from(*a)).cmp(&float_order(f64::from(*b)))
-            }
-            (Value::Float64(a), Value::Float64(b)) => float_order(*a).cmp(&float_order(*b)),
-            (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
-            (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
-            _ => panic!("values of different types were compared"),
-        }
-    }
-}
-
-/// Integers that order as floats do.
-fn float_order(value: f64) -> u64 {
-    let value = if value.is_nan() {
-        f64::NAN
-    } else {
-        value + 0.0
-    };
-    let bits = value.to_bits();
-    if bits & SIGN == 0 { bits | SIGN } else { !bits }
-}
 
 /// How the words of a column order: as unsigned integers once `flip` is folded in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
