@@ -12,6 +12,8 @@ pub struct MemoryPlan {
     pub changes: usize,
     /// Cached pages, bytes.
     pub cache: usize,
+    /// Filters of segments, bytes.
+    pub filters: usize,
     /// Operators of running statements, bytes.
     pub statements: usize,
 }
@@ -19,14 +21,15 @@ pub struct MemoryPlan {
 impl MemoryPlan {
     /// Divides a limit: a quarter of what is left after the fixed part stays free for what no
     /// budget counts (batches in flight, merge buffers, the allocator's slack); of the rest,
-    /// changes get two parts, pages one and statements two.
+    /// changes get four parts, pages two, filters one and statements four.
     pub fn new(limit: ByteSize) -> Self {
         let left = limit.0.saturating_sub(FIXED_BYTES) / 4 * 3;
-        let part = |parts: u64| ByteSize(left / 5 * parts).bytes();
+        let part = |parts: u64| ByteSize(left / 11 * parts).bytes();
         Self {
-            changes: part(2),
-            cache: part(1),
-            statements: part(2),
+            changes: part(4),
+            cache: part(2),
+            filters: part(1),
+            statements: part(4),
         }
     }
 }
@@ -41,9 +44,10 @@ mod tests {
             let MemoryPlan {
                 changes,
                 cache,
+                filters,
                 statements,
             } = MemoryPlan::new(limit);
-            assert!(((changes + cache + statements) as u64) < limit.0 * 3 / 4);
+            assert!(((changes + cache + filters + statements) as u64) < limit.0 * 3 / 4);
             assert!(cache > 4 << 20, "{cache}");
         }
     }

@@ -108,6 +108,7 @@ impl Node {
         let options = StoreOptions {
             memory_bytes: plan.changes,
             cache_bytes: plan.cache,
+            filter_bytes: plan.filters,
             ..StoreOptions::default()
         };
         let store = Store::open(env.clone(), data, options)?;

@@ -11,10 +11,11 @@ use arrow_buffer::OffsetBuffer;
 use arrow_select::concat::concat;
 use types::{SortKeys, VersionKind, VersionRows};
 
-use crate::block::Block;
+use crate::block::{Block, Cells};
 use crate::error::StoreError;
 use crate::fold::Folded;
-use crate::gather::{Span, TooManyBytes, gather, gather_keys};
+use crate::gather::{Span, Spans, TooManyBytes, gather, gather_keys};
+use crate::retention::Collapse;
 
 /// The source of spans that name folded patches.
 pub(crate) const FOLDED: u32 = u32::MAX;
@@ -53,12 +54,11 @@ pub(crate) struct Batch<'a> {
     sources: &'a [Arc<Block>],
     folded: &'a [Folded],
     columns: &'a [usize],
-    rows: usize,
     /// The rows as the selection names them.
     spans: &'a [Span],
     needs: Vec<Need>,
     /// The rows as places in what `needs` decodes, with folded patches as the last source.
-    places: Vec<Span>,
+    places: Spans,
 }
 
 impl<'a> Batch<'a> {
@@ -69,14 +69,12 @@ impl<'a> Batch<'a> {
         columns: &'a [usize],
         spans: &'a [Span],
     ) -> Self {
-        let rows = spans.iter().map(|span| span.rows as usize).sum();
         let mut needs = needs(sources, spans);
-        let places = places(&mut needs, spans);
+        let places = Spans::new(places(&mut needs, spans));
         Self {
             sources,
             folded,
             columns,
-            rows,
             spans,
             needs,
             places,
@@ -85,7 +83,7 @@ impl<'a> Batch<'a> {
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.places.rows()
     }
 
     /// The wanted columns of the rows.
@@ -109,7 +107,7 @@ impl<'a> Batch<'a> {
             let like = first.block.column(column)?;
             arrays.push(Some(self.folded_column(index, &like)?));
         }
-        Ok(gather(&arrays, &self.places, self.rows)?)
+        Ok(gather(&arrays, &self.places)?)
     }
 
     fn folded_column(&self, index: usize, like: &ArrayRef) -> Result<ArrayRef, GatherError> {
@@ -124,37 +122,73 @@ impl<'a> Batch<'a> {
     }
 
     /// The rows as sorted versions with their keys. The wanted columns must be all of the
-    /// table's. Positions up to `forget_positions` become zero.
-    pub fn versions(&self, forget_positions: u64) -> Result<(VersionRows, SortKeys), GatherError> {
-        let mut rows = VersionRows {
+    /// table's. Positions are collapsed.
+    pub fn versions(&self, collapse: Collapse) -> Result<(VersionRows, SortKeys), GatherError> {
+        let rows = VersionRows {
             columns: self.columns()?,
-            positions: Vec::with_capacity(self.rows),
-            kinds: Vec::with_capacity(self.rows),
+            positions: self.positions(collapse),
+            kinds: self.kinds(),
             unchanged: self.unchanged()?,
         };
-        for span in self.spans {
-            for row in span.start as usize..(span.start + span.rows) as usize {
-                let (position, kind) = self.version(span.source, row);
-                rows.positions.push(if position <= forget_positions {
-                    0
-                } else {
-                    position
-                });
-                rows.kinds.push(kind as u8);
-            }
-        }
         Ok((rows, self.keys()?))
     }
 
-    fn version(&self, source: u32, row: usize) -> (u64, VersionKind) {
-        if source == FOLDED {
-            let folded = &self.folded[row];
-            let position = folded.block.versions().positions.at(folded.row);
-            (position, folded.kind())
-        } else {
-            let versions = self.sources[source as usize].versions();
-            (versions.positions.at(row), versions.kinds.at(row))
+    fn positions(&self, collapse: Collapse) -> Vec<u64> {
+        let of_source = |block: &Arc<Block>| match &block.versions().positions {
+            Cells::Constant(position) => Some(collapse.of(*position)),
+            Cells::Each(_) => {
+                let all = block.summary().position_max <= collapse.up_to;
+                all.then_some(collapse.to)
+            }
+        };
+        if let Some(position) = self.common(of_source) {
+            return vec![position; self.rows()];
         }
+        let position = |source, row: usize| match source {
+            FOLDED => {
+                let folded = &self.folded[row];
+                folded.block.versions().positions.at(folded.row)
+            }
+            source => self.sources[source as usize].versions().positions.at(row),
+        };
+        self.each_row(|source, row| collapse.of(position(source, row)))
+    }
+
+    fn kinds(&self) -> Vec<u8> {
+        let of_source = |block: &Arc<Block>| match &block.versions().kinds {
+            Cells::Constant(kind) => Some(*kind as u8),
+            Cells::Each(_) => None,
+        };
+        if let Some(kind) = self.common(of_source) {
+            return vec![kind; self.rows()];
+        }
+        let kind = |source, row: usize| match source {
+            FOLDED => self.folded[row].kind(),
+            source => self.sources[source as usize].versions().kinds.at(row),
+        };
+        self.each_row(|source, row| kind(source, row) as u8)
+    }
+
+    /// What all wanted rows have in common, if that follows from the sources.
+    fn common<T: PartialEq>(&self, of_source: impl Fn(&Arc<Block>) -> Option<T>) -> Option<T> {
+        if !self.folded.is_empty() {
+            return None;
+        }
+        let wanted = self.sources.iter().zip(&self.needs);
+        let mut wanted = wanted.filter(|(_, need)| !matches!(need, Need::Nothing));
+        let first = of_source(wanted.next()?.0)?;
+        wanted
+            .all(|(block, _)| of_source(block).as_ref() == Some(&first))
+            .then_some(first)
+    }
+
+    fn each_row<T>(&self, cell: impl Fn(u32, usize) -> T) -> Vec<T> {
+        let mut cells = Vec::with_capacity(self.rows());
+        for span in self.spans {
+            let rows = span.start as usize..(span.start + span.rows) as usize;
+            cells.extend(rows.map(|row| cell(span.source, row)));
+        }
+        cells
     }
 
     fn keys(&self) -> Result<SortKeys, GatherError> {
@@ -165,11 +199,7 @@ impl<'a> Batch<'a> {
             .collect();
         let folded = self.folded_keys()?;
         keys.extend(&folded);
-        Ok(gather_keys(
-            &keys,
-            &self.spans_with_folded_last(),
-            self.rows,
-        )?)
+        Ok(gather_keys(&keys, &self.spans_with_folded_last())?)
     }
 
     fn folded_keys(&self) -> Result<Option<SortKeys>, GatherError> {
@@ -187,7 +217,7 @@ impl<'a> Batch<'a> {
             rows: 1,
         };
         let spans: Vec<Span> = self.folded.iter().enumerate().map(row).collect();
-        Ok(Some(gather_keys(&keys, &spans, spans.len())?))
+        Ok(Some(gather_keys(&keys, &Spans::new(spans))?))
     }
 
     /// The patches' bits of unchanged columns, if any row is a patch.
@@ -217,12 +247,12 @@ impl<'a> Batch<'a> {
             let bits = self.folded.iter().map(Folded::unchanged_bits);
             arrays.push(Some(Arc::new(BinaryArray::from_iter_values(bits))));
         }
-        let bits = gather(&arrays, &self.spans_with_folded_last(), self.rows)?;
+        let bits = gather(&arrays, &self.spans_with_folded_last())?;
         Ok(Some(bits.as_binary().clone()))
     }
 
     /// The rows as the selection names them, with folded patches as the last source.
-    fn spans_with_folded_last(&self) -> Vec<Span> {
+    fn spans_with_folded_last(&self) -> Spans {
         let last = self.sources.len() as u32;
         let place = |span: &Span| match span.source {
             FOLDED => Span {
@@ -231,7 +261,7 @@ impl<'a> Batch<'a> {
             },
             _ => *span,
         };
-        self.spans.iter().map(place).collect()
+        Spans::new(self.spans.iter().map(place).collect())
     }
 }
 

@@ -90,8 +90,18 @@ enum Body {
     Page(PageBody),
 }
 
+/// How many of a page's rows its reader will want in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WantedRows {
+    /// Few, perhaps: a scan over newer versions, a look-up.
+    Some,
+    /// All but those that go: a merge.
+    All,
+}
+
 struct PageBody {
     page: Arc<Page>,
+    wanted: WantedRows,
     segment: Arc<Segment>,
     index: usize,
     unchanged_column: usize,
@@ -140,6 +150,7 @@ impl Block {
         segment: &Arc<Segment>,
         index: usize,
         layout: &Layout,
+        wanted: WantedRows,
     ) -> Self {
         let entry = &segment.pages()[index];
         Self {
@@ -153,6 +164,7 @@ impl Block {
             versions: OnceLock::new(),
             body: Body::Page(PageBody {
                 page,
+                wanted,
                 segment: Arc::clone(segment),
                 index,
                 unchanged_column: layout.unchanged_column(),
@@ -200,9 +212,15 @@ impl Block {
         }
     }
 
-    /// Whether picking `wanted` rows of a column is cheaper than decoding all of it.
+    /// Whether picking `wanted` rows of a column is cheaper than decoding all of it. Never in a
+    /// merge: the rows that are left come with the next batches, out of what is decoded now.
     pub fn prefers_slots(&self, wanted: usize) -> bool {
-        matches!(self.body, Body::Page(_)) && wanted * SPARSE_ROWS_PER_SLOT <= self.rows
+        match &self.body {
+            Body::Memory { .. } => false,
+            Body::Page(body) => {
+                body.wanted == WantedRows::Some && wanted * SPARSE_ROWS_PER_SLOT <= self.rows
+            }
+        }
     }
 
     /// The rows at `slots`, ascending, of a stored column of the table.

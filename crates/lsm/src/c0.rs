@@ -18,7 +18,7 @@ use crate::retention::{Retention, RetentionFilter};
 use crate::selection::Selection;
 
 /// Runs of one size class that are merged into one.
-const TIER_RUNS: usize = 4;
+const TIER_RUNS: usize = 8;
 
 /// Runs that together are larger are left alone: the writer waits for these merges. One of this
 /// size takes about 10 ms (of 64 MiB 75: then 1,000 rows took as long now and then).
@@ -46,7 +46,7 @@ pub(crate) fn merge_runs(
             .into_iter()
             .for_each(|window| merger.add_window(window));
     }
-    let forget_positions = retention.forget_positions();
+    let collapse = retention.collapse();
     let mut filter = RetentionFilter::new(retention);
     let mut kept = Selection::new(layout.all_columns.clone());
     while merger.advance(&mut filter, &mut kept)? {}
@@ -54,7 +54,7 @@ pub(crate) fn merge_runs(
         return Ok(None);
     }
     let all = kept.rows();
-    let (rows, keys) = kept.take_all(|batch| batch.versions(forget_positions))?;
+    let (rows, keys) = kept.take_all(|batch| batch.versions(collapse))?;
     assert_eq!(rows.len(), all, "runs to merge are bounded in bytes");
     Ok(Some(MemoryRun::from_sorted(rows, keys)))
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use page::Page;
 use types::key::SortKey;
 
-use crate::block::{Block, Summary};
+use crate::block::{Block, Summary, WantedRows};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::layout::Layout;
@@ -140,7 +140,11 @@ impl Cursor {
         let current = self.current.as_mut().expect("a block lies ahead");
         let page = current.next_page(&self.source)?;
         let index = current.pages.start;
-        let block = Block::from_page(page, &current.segment, index, &self.layout);
+        let wanted = match self.source {
+            PageSource::Cache(_) => WantedRows::Some,
+            PageSource::File => WantedRows::All,
+        };
+        let block = Block::from_page(page, &current.segment, index, &self.layout, wanted);
         current.pages.start += 1;
         self.enter_segment();
         Ok(Arc::new(block))

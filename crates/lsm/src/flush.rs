@@ -22,14 +22,17 @@ use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::manifest::{Change, Edit, Manifest, RunId};
 use crate::merge::Merger;
-use crate::retention::Retention;
+use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
-use crate::run_writer::{RunWriter, Uncommitted};
+use crate::run_writer::{RunShape, RunWriter, Uncommitted};
 use crate::snapshots::Published;
 use crate::store::{Durable, Store};
 use crate::tree::Tree;
 use crate::version::{Version, memory_bytes};
+
+/// By which rows shrink on their way to disk, about.
+const COMPRESSION: u64 = 8;
 
 /// One tree's part of a flush.
 struct FlushedTree {
@@ -112,22 +115,15 @@ impl Store {
         retention: &Retention,
     ) -> Result<Uncommitted, StoreError> {
         let mut merger = Merger::new();
-        for run in &version.frozen {
-            run.window(&KeyRange::all())
-                .into_iter()
-                .for_each(|window| merger.add_window(window));
-        }
-        // Runs can only be added by a flush, so none older appears while this one goes on.
-        let is_oldest = version.runs.is_empty() && tree.damage.is_none();
-        let retention = retention.for_merge(&version.truncations, is_oldest);
-        let mut writer = RunWriter::new(&self.factory, &tree.layout, Default::default());
-        rewrite(
-            merger,
-            retention,
-            &tree.layout.all_columns,
-            &mut writer,
-            |_| Ok(true),
-        )?;
+        let runs = version.frozen.iter();
+        runs.filter_map(|run| run.window(&KeyRange::all()))
+            .for_each(|window| merger.add_window(window));
+        let retention = retention_of(tree, version, retention);
+        let run_bytes = memory_bytes(&version.frozen) as u64 / COMPRESSION;
+        let shape = RunShape::of(&self.factory.options, run_bytes, false);
+        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, Default::default());
+        let columns = &tree.layout.all_columns;
+        rewrite(merger, retention, columns, &mut writer, |_| Ok(true))?;
         writer.finish()
     }
 
@@ -217,6 +213,22 @@ impl Store {
         }
         error
     }
+}
+
+/// What a flush of a tree's frozen runs has to keep.
+fn retention_of(tree: &Tree, version: &Version, retention: &Retention) -> Retention {
+    // Runs can only be added by a flush, so none older appears while this one goes on.
+    let is_oldest = version.runs.is_empty() && tree.damage.is_none();
+    let outside = match is_oldest {
+        true => Outside::NoneOlder,
+        false => {
+            // What is open by now was ingested after the retention was captured.
+            let frozen = version.frozen.iter().map(|run| run.positions());
+            let others = version.runs.iter().map(|run| run.positions());
+            Outside::of(frozen, others, retention.lowest())
+        }
+    };
+    retention.for_merge(&version.truncations, outside)
 }
 
 /// What the manifest has to learn of a tree that `next` will be the version of.

@@ -1,8 +1,9 @@
 //! Gathers rows of several arrays into one, span by span.
 //!
-//! A span is a range of neighbouring rows of one source array. Merges produce long spans far
-//! more often than single rows, so ranges are copied as ranges; a single span is a slice of its
-//! source and copies nothing.
+//! A span is a range of neighbouring rows of one source array. Long spans are copied as ranges; a
+//! single span is a slice of its source and copies nothing. Merges of keys in random order have
+//! spans of a row or two: these are named row by row, once for all columns, because a copy of a few
+//! values costs less than finding out how many they are.
 
 use std::sync::Arc;
 
@@ -38,6 +39,47 @@ impl Span {
     }
 }
 
+/// Spans in the order in which their rows are gathered.
+pub(crate) struct Spans {
+    spans: Vec<Span>,
+    rows: usize,
+    /// Row by row, where spans are short.
+    each: Option<Vec<Place>>,
+}
+
+/// A row of a source.
+#[derive(Clone, Copy)]
+struct Place {
+    source: u32,
+    row: u32,
+}
+
+/// Spans that are shorter on average are gathered row by row.
+const LONG_SPAN_ROWS: usize = 8;
+
+impl Spans {
+    /// These, at least one.
+    pub fn new(spans: Vec<Span>) -> Self {
+        let rows = spans.iter().map(|span| span.rows as usize).sum();
+        let each = |span: &Span| {
+            let source = span.source;
+            (span.start..span.start + span.rows).map(move |row| Place { source, row })
+        };
+        let are_short = rows < spans.len() * LONG_SPAN_ROWS;
+        let each = are_short.then(|| {
+            let mut places = Vec::with_capacity(rows);
+            spans.iter().for_each(|span| places.extend(each(span)));
+            places
+        });
+        Self { spans, rows, each }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
 /// The gathered text or bytes would exceed what one array can hold: gather fewer rows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooManyBytes;
@@ -46,21 +88,20 @@ pub(crate) struct TooManyBytes;
 /// no span names may be `None`.
 pub(crate) fn gather(
     sources: &[Option<ArrayRef>],
-    spans: &[Span],
-    rows: usize,
+    spans: &Spans,
 ) -> Result<ArrayRef, TooManyBytes> {
-    let first = source(sources, &spans[0]);
-    if let [span] = spans {
+    let first = source(sources, &spans.spans[0]);
+    if let [span] = spans.spans[..] {
         return Ok(first.slice(span.start as usize, span.rows as usize));
     }
-    let nulls = gather_nulls(sources, spans, rows);
+    let nulls = gather_nulls(sources, spans);
     macro_rules! primitive {
         ($type:ty) => {
-            Arc::new(gather_primitive::<$type>(sources, spans, rows, nulls))
+            Arc::new(gather_primitive::<$type>(sources, spans, nulls))
         };
     }
     let array: ArrayRef = match first.data_type() {
-        DataType::Boolean => Arc::new(gather_booleans(sources, spans, rows, nulls)),
+        DataType::Boolean => Arc::new(gather_booleans(sources, spans, nulls)),
         DataType::Int16 => primitive!(Int16Type),
         DataType::Int32 => primitive!(Int32Type),
         DataType::Int64 => primitive!(Int64Type),
@@ -71,8 +112,8 @@ pub(crate) fn gather(
         DataType::Date32 => primitive!(Date32Type),
         DataType::Time64(_) => primitive!(Time64MicrosecondType),
         DataType::Timestamp(..) => primitive!(TimestampMicrosecondType),
-        DataType::Utf8 => Arc::new(gather_bytes::<Utf8Type>(sources, spans, rows, nulls)?),
-        DataType::Binary => Arc::new(gather_bytes::<BinaryType>(sources, spans, rows, nulls)?),
+        DataType::Utf8 => Arc::new(gather_bytes::<Utf8Type>(sources, spans, nulls)?),
+        DataType::Binary => Arc::new(gather_bytes::<BinaryType>(sources, spans, nulls)?),
         other => panic!("no column type travels as {other}"),
     };
     Ok(array)
@@ -84,7 +125,7 @@ fn source<'a>(sources: &'a [Option<ArrayRef>], span: &Span) -> &'a ArrayRef {
         .expect("every source that a span names is there")
 }
 
-fn gather_nulls(sources: &[Option<ArrayRef>], spans: &[Span], rows: usize) -> Option<NullBuffer> {
+fn gather_nulls(sources: &[Option<ArrayRef>], spans: &Spans) -> Option<NullBuffer> {
     if sources
         .iter()
         .flatten()
@@ -92,8 +133,8 @@ fn gather_nulls(sources: &[Option<ArrayRef>], spans: &[Span], rows: usize) -> Op
     {
         return None;
     }
-    let mut valid = BooleanBufferBuilder::new(rows);
-    for span in spans {
+    let mut valid = BooleanBufferBuilder::new(spans.rows);
+    for span in &spans.spans {
         match source(sources, span).nulls() {
             Some(nulls) => {
                 valid.append_buffer(&nulls.inner().slice(span.start as usize, span.rows as usize))
@@ -105,24 +146,21 @@ fn gather_nulls(sources: &[Option<ArrayRef>], spans: &[Span], rows: usize) -> Op
 }
 
 /// Copies spans of slices into one vector.
-fn gather_values<T: Copy>(values: &[&[T]], spans: &[Span], rows: usize) -> Vec<T> {
-    let mut gathered = Vec::with_capacity(rows);
-    for span in spans {
-        let source = values[span.source()];
-        if span.rows == 1 {
-            // Far cheaper than a copy of unknown length; interleaved merges have little else.
-            gathered.push(source[span.start as usize]);
-        } else {
-            gathered.extend_from_slice(&source[span.range()]);
-        }
+fn gather_values<T: Copy>(values: &[&[T]], spans: &Spans) -> Vec<T> {
+    if let Some(each) = &spans.each {
+        let value = |place: &Place| values[place.source as usize][place.row as usize];
+        return each.iter().map(value).collect();
+    }
+    let mut gathered = Vec::with_capacity(spans.rows);
+    for span in &spans.spans {
+        gathered.extend_from_slice(&values[span.source()][span.range()]);
     }
     gathered
 }
 
 fn gather_primitive<T: ArrowPrimitiveType>(
     sources: &[Option<ArrayRef>],
-    spans: &[Span],
-    rows: usize,
+    spans: &Spans,
     nulls: Option<NullBuffer>,
 ) -> PrimitiveArray<T> {
     let values: Vec<&[T::Native]> = sources
@@ -133,19 +171,18 @@ fn gather_primitive<T: ArrowPrimitiveType>(
                 .map_or(&[][..], |array| array.as_primitive::<T>().values())
         })
         .collect();
-    let gathered = gather_values(&values, spans, rows);
+    let gathered = gather_values(&values, spans);
     PrimitiveArray::new(ScalarBuffer::from(gathered), nulls)
-        .with_data_type(source(sources, &spans[0]).data_type().clone())
+        .with_data_type(source(sources, &spans.spans[0]).data_type().clone())
 }
 
 fn gather_booleans(
     sources: &[Option<ArrayRef>],
-    spans: &[Span],
-    rows: usize,
+    spans: &Spans,
     nulls: Option<NullBuffer>,
 ) -> BooleanArray {
-    let mut values = BooleanBufferBuilder::new(rows);
-    for span in spans {
+    let mut values = BooleanBufferBuilder::new(spans.rows);
+    for span in &spans.spans {
         let array = source(sources, span).as_boolean();
         values.append_buffer(
             &array
@@ -158,8 +195,7 @@ fn gather_booleans(
 
 fn gather_bytes<T: ByteArrayType<Offset = i32>>(
     sources: &[Option<ArrayRef>],
-    spans: &[Span],
-    rows: usize,
+    spans: &Spans,
     nulls: Option<NullBuffer>,
 ) -> Result<GenericByteArray<T>, TooManyBytes> {
     let parts: Vec<(&[i32], &[u8])> = sources
@@ -172,10 +208,10 @@ fn gather_bytes<T: ByteArrayType<Offset = i32>>(
             None => (&[][..], &[][..]),
         })
         .collect();
-    let mut offsets = Vec::with_capacity(rows + 1);
+    let mut offsets = Vec::with_capacity(spans.rows + 1);
     let mut end = 0_i64;
     offsets.push(0);
-    for span in spans {
+    for span in &spans.spans {
         let source = &parts[span.source()].0[span.start as usize..=span.range().end];
         let shift = end - i64::from(source[0]);
         end += i64::from(source[source.len() - 1] - source[0]);
@@ -189,7 +225,7 @@ fn gather_bytes<T: ByteArrayType<Offset = i32>>(
         );
     }
     let mut data = Vec::with_capacity(end as usize);
-    for span in spans {
+    for span in &spans.spans {
         let (source_offsets, source_data) = parts[span.source()];
         let range = span.range();
         data.extend_from_slice(
@@ -205,21 +241,17 @@ fn gather_bytes<T: ByteArrayType<Offset = i32>>(
 }
 
 /// The keys of the rows of `spans`, in order.
-pub(crate) fn gather_keys(
-    sources: &[&SortKeys],
-    spans: &[Span],
-    rows: usize,
-) -> Result<SortKeys, TooManyBytes> {
-    match sources[spans[0].source()] {
+pub(crate) fn gather_keys(sources: &[&SortKeys], spans: &Spans) -> Result<SortKeys, TooManyBytes> {
+    match sources[spans.spans[0].source()] {
         SortKeys::U64(_) => {
             let values: Vec<_> = sources.iter().map(|keys| u64_values(keys)).collect();
-            Ok(SortKeys::U64(gather_values(&values, spans, rows)))
+            Ok(SortKeys::U64(gather_values(&values, spans)))
         }
         SortKeys::U128(_) => {
             let values: Vec<_> = sources.iter().map(|keys| u128_values(keys)).collect();
-            Ok(SortKeys::U128(gather_values(&values, spans, rows)))
+            Ok(SortKeys::U128(gather_values(&values, spans)))
         }
-        SortKeys::Bytes { .. } => gather_byte_keys(sources, spans, rows),
+        SortKeys::Bytes { .. } => gather_byte_keys(sources, spans),
     }
 }
 
@@ -237,15 +269,11 @@ fn u128_values(keys: &SortKeys) -> &[u128] {
     values
 }
 
-fn gather_byte_keys(
-    sources: &[&SortKeys],
-    spans: &[Span],
-    rows: usize,
-) -> Result<SortKeys, TooManyBytes> {
-    let mut offsets = Vec::with_capacity(rows + 1);
+fn gather_byte_keys(sources: &[&SortKeys], spans: &Spans) -> Result<SortKeys, TooManyBytes> {
+    let mut offsets = Vec::with_capacity(spans.rows + 1);
     let mut data = Vec::new();
     offsets.push(0);
-    for span in spans {
+    for span in &spans.spans {
         let keys = sources[span.source()];
         for row in span.range() {
             data.extend_from_slice(keys.bytes(row));

@@ -12,10 +12,11 @@ use types::{SortKeys, VersionKind, VersionRows};
 
 use crate::block::{Block, Cells, Summary, VersionColumns};
 use crate::cursor::Window;
-use crate::gather::{Span, TooManyBytes, gather, gather_keys};
+use crate::gather::{Span, Spans, TooManyBytes, gather, gather_keys};
 use crate::key_form::{BytesForm, KeyForm, U64Form, U128Form};
 use crate::key_range::KeyRange;
 use crate::layout::Layout;
+use crate::retention::PositionRange;
 
 /// A sorted, immutable batch of versions in memory.
 pub(crate) struct MemoryRun {
@@ -78,6 +79,15 @@ impl MemoryRun {
     /// The number of versions.
     pub fn rows(&self) -> usize {
         self.block.rows()
+    }
+
+    /// The positions of the versions.
+    pub fn positions(&self) -> PositionRange {
+        let summary = self.block.summary();
+        PositionRange {
+            min: summary.position_min,
+            max: summary.position_max,
+        }
     }
 
     /// Bytes of memory held.
@@ -152,8 +162,8 @@ fn reorder(
     keys: &SortKeys,
     order: &[u32],
 ) -> Result<(VersionRows, SortKeys), TooManyBytes> {
-    let spans = spans_of(order);
-    let column = |array: &ArrayRef| gather(&[Some(Arc::clone(array))], &spans, order.len());
+    let spans = Spans::new(spans_of(order));
+    let column = |array: &ArrayRef| gather(&[Some(Arc::clone(array))], &spans);
     let pick = |row: &u32| *row as usize;
     let unchanged = match &rows.unchanged {
         None => None,
@@ -168,7 +178,7 @@ fn reorder(
         kinds: order.iter().map(|row| rows.kinds[pick(row)]).collect(),
         unchanged,
     };
-    let keys = gather_keys(&[keys], &spans, order.len())?;
+    let keys = gather_keys(&[keys], &spans)?;
     Ok((sorted, keys))
 }
 

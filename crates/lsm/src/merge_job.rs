@@ -28,10 +28,10 @@ use crate::manifest::Edit;
 use crate::merge::Merger;
 use crate::merge_step::MergeStep;
 use crate::policy;
-use crate::retention::Retention;
+use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
-use crate::run_writer::{RunWriter, Uncommitted};
+use crate::run_writer::{RunShape, RunWriter, Uncommitted};
 use crate::segment::{Segment, SegmentId, SegmentInfo};
 use crate::store::Store;
 use crate::tree::Claim;
@@ -83,16 +83,15 @@ impl Store {
     /// False when it was stopped, or the table dropped meanwhile.
     fn merge(&self, claim: &Claim) -> Result<bool, StoreError> {
         let tree = &claim.tree;
-        let truncations = tree.version().truncations.clone();
-        let retention = self
-            .snapshots()
-            .retention_on_disk()
-            .for_merge(&truncations, claim.includes_oldest);
-        let segment_bytes = self.factory.options.segment_bytes;
-        let moving = movable_segments(&claim.runs(), &retention, segment_bytes);
+        let runs = claim.runs();
+        let retention = self.retention_of(claim, &runs);
+        let run_bytes = runs.iter().map(|run| run.bytes()).sum();
+        let shape = RunShape::of(&self.factory.options, run_bytes, claim.includes_oldest);
+        let moving = movable_segments(&runs, &retention, shape);
+        drop(runs); // Whoever has them keeps the files of what goes.
         let moving_ids: HashSet<SegmentId> = moving.iter().map(|info| info.id).collect();
         let barriers = moving.into_iter().map(|info| info.key_min).collect();
-        let mut writer = RunWriter::new(&self.factory, &tree.layout, barriers);
+        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, barriers);
         let merger = self.merger(claim, &moving_ids);
         let mut start = None;
         let mut take_step = |written, end: Option<SortKey>| {
@@ -114,6 +113,25 @@ impl Store {
             .merges_done
             .fetch_add(merges_done, Ordering::Relaxed);
         Ok(is_done)
+    }
+
+    fn retention_of(&self, claim: &Claim, inputs: &[Arc<DiskRun>]) -> Retention {
+        // In this order: what is ingested after the boundaries are known lies above them.
+        let retention = self.snapshots().retention_on_disk();
+        let version = claim.tree.version();
+        let is_other = |run: &&Arc<DiskRun>| !claim.inputs.contains(&run.id);
+        let on_disk = version.runs.iter().filter(is_other);
+        let others = on_disk
+            .map(|run| run.positions())
+            .chain(version.memory_runs().map(|run| run.positions()));
+        let outside = match claim.includes_oldest {
+            true => Outside::NoneOlder,
+            false => {
+                let inputs = inputs.iter().map(|run| run.positions());
+                Outside::of(inputs, others, retention.lowest())
+            }
+        };
+        retention.for_merge(&version.truncations, outside)
     }
 
     /// Everything in the inputs that does not move.
@@ -186,11 +204,7 @@ impl Store {
 /// Whether runs on disk hold versions that a truncation hides from everyone: a merge would
 /// remove them.
 fn hides_on_disk(version: &Version, lowest: u64) -> bool {
-    let oldest = version
-        .runs
-        .iter()
-        .filter_map(|run| run.position_min())
-        .min();
+    let oldest = version.runs.iter().map(|run| run.positions().min).min();
     let hides = |truncation: &u64| {
         *truncation <= lowest && oldest.is_some_and(|oldest| oldest < *truncation)
     };
@@ -202,15 +216,17 @@ fn hides_on_disk(version: &Version, lowest: u64) -> bool {
 fn movable_segments(
     inputs: &[Arc<DiskRun>],
     retention: &Retention,
-    segment_bytes: u64,
+    shape: RunShape,
 ) -> Vec<SegmentInfo> {
     let mut movable = Vec::new();
     for (index, run) in inputs.iter().enumerate() {
         let others = || inputs.iter().enumerate().filter(move |&(i, _)| i != index);
         for part in run.segments.iter().filter(|part| part.bound.is_none()) {
-            let large = part.info().bytes * MOVED_SHARE_MIN >= segment_bytes;
+            // Where the run has filters, what it takes in has to have them, too.
+            let fits = !shape.has_filters || part.segment.filter_bytes() > 0;
+            let large = part.info().bytes * MOVED_SHARE_MIN >= shape.segment_bytes;
             let touched = || others().any(|(_, other)| overlaps(other, part.info()));
-            if large && retention.leaves_alone(&summary(&part.segment)) && !touched() {
+            if large && fits && retention.leaves_alone(&summary(&part.segment)) && !touched() {
                 movable.push(part.info().clone());
             }
         }

@@ -7,9 +7,12 @@ pub struct StoreOptions {
     pub memory_bytes: usize,
     /// Memory for the page cache (compressed pages) of all trees together, bytes.
     pub cache_bytes: usize,
+    /// Memory for filters of all trees together, bytes. Only look-ups load them; see
+    /// [`crate::StoreStats::filter_bytes`].
+    pub filter_bytes: usize,
     /// Capacity of a page, bytes.
     pub page_bytes: usize,
-    /// Size at which a segment is closed, bytes.
+    /// Size at which a segment is closed at the latest, bytes; those of small runs are smaller.
     pub segment_bytes: u64,
     /// Sorted runs a tree may have on disk before they are merged.
     pub runs_max: usize,
@@ -20,6 +23,7 @@ impl Default for StoreOptions {
         Self {
             memory_bytes: 64 << 20,
             cache_bytes: 64 << 20,
+            filter_bytes: 32 << 20,
             page_bytes: 32 << 10,
             segment_bytes: 32 << 20,
             runs_max: 6,

@@ -21,7 +21,7 @@ use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::manifest::{Manifest, ManifestState, RunState, SEGMENTS_DIRECTORY, TableState};
 use crate::run::{DiskRun, RunSegment};
-use crate::segment::{Segment, SegmentId};
+use crate::segment::{FilterMemory, Segment, SegmentId};
 use crate::tree::Tree;
 use crate::version::Version;
 
@@ -40,12 +40,21 @@ pub(crate) struct Recovered {
 }
 
 /// Opens or creates the data directory.
-pub(crate) fn recover(env: &Env, directory: &Path) -> Result<Recovered, StoreError> {
+pub(crate) fn recover(
+    env: &Env,
+    directory: &Path,
+    filter_memory: &Arc<FilterMemory>,
+) -> Result<Recovered, StoreError> {
     let lock = take_lock(env, directory)?;
     let (manifest, state) = Manifest::open(env, directory)?;
     let segments = directory.join(SEGMENTS_DIRECTORY);
+    let opening = Opening {
+        env,
+        directory: &segments,
+        filter_memory,
+    };
     let open = |(&table, state): (&TableId, &TableState)| {
-        Ok((table, Arc::new(open_tree(env, &segments, table, state)?)))
+        Ok((table, Arc::new(opening.tree(table, state)?)))
     };
     let trees = state
         .tables
@@ -84,64 +93,61 @@ fn take_lock(env: &Env, directory: &Path) -> Result<Box<dyn DirectoryLock>, Stor
         })
 }
 
-fn open_tree(
-    env: &Env,
-    directory: &Path,
-    table: TableId,
-    state: &TableState,
-) -> Result<Tree, StoreError> {
-    let mut damage = None;
-    let mut runs = Vec::new();
-    for run in &state.runs {
-        runs.push(Arc::new(open_run(
-            env,
-            directory,
-            run,
-            &state.schema,
-            &mut damage,
-        )?));
-    }
-    if let Some(damage) = &damage {
-        tracing::error!(%table, name = %state.schema.name, %damage, "a table cannot be read");
-    }
-    let truncations = state
-        .truncations
-        .iter()
-        .map(|truncation| truncation.0)
-        .collect();
-    let version = Version {
-        runs,
-        truncations,
-        ..Version::default()
-    };
-    Ok(Tree::new(
-        Layout::new(table, Arc::clone(&state.schema)),
-        version,
-        damage,
-    ))
+/// What it takes to open segments.
+struct Opening<'a> {
+    env: &'a Env,
+    directory: &'a Path,
+    filter_memory: &'a Arc<FilterMemory>,
 }
 
-fn open_run(
-    env: &Env,
-    directory: &Path,
-    run: &RunState,
-    schema: &TableSchema,
-    damage: &mut Option<StoreError>,
-) -> Result<DiskRun, StoreError> {
-    let mut segments = Vec::new();
-    for info in &run.segments {
-        match Segment::open(env, directory, info, schema) {
-            Ok(segment) => segments.push(RunSegment {
-                segment: Arc::new(segment),
-                bound: run.bounds.get(&info.id).cloned(),
-            }),
-            Err(error @ StoreError::VersionTooNew { .. }) => return Err(error),
-            Err(error) => {
-                damage.get_or_insert(error);
+impl Opening<'_> {
+    fn tree(&self, table: TableId, state: &TableState) -> Result<Tree, StoreError> {
+        let mut damage = None;
+        let mut runs = Vec::new();
+        for run in &state.runs {
+            runs.push(Arc::new(self.run(run, &state.schema, &mut damage)?));
+        }
+        if let Some(damage) = &damage {
+            tracing::error!(%table, name = %state.schema.name, %damage, "a table cannot be read");
+        }
+        let truncations = state
+            .truncations
+            .iter()
+            .map(|truncation| truncation.0)
+            .collect();
+        let version = Version {
+            runs,
+            truncations,
+            ..Version::default()
+        };
+        Ok(Tree::new(
+            Layout::new(table, Arc::clone(&state.schema)),
+            version,
+            damage,
+        ))
+    }
+
+    fn run(
+        &self,
+        run: &RunState,
+        schema: &TableSchema,
+        damage: &mut Option<StoreError>,
+    ) -> Result<DiskRun, StoreError> {
+        let mut segments = Vec::new();
+        for info in &run.segments {
+            match Segment::open(self.env, self.directory, info, schema, self.filter_memory) {
+                Ok(segment) => segments.push(RunSegment {
+                    segment: Arc::new(segment),
+                    bound: run.bounds.get(&info.id).cloned(),
+                }),
+                Err(error @ StoreError::VersionTooNew { .. }) => return Err(error),
+                Err(error) => {
+                    damage.get_or_insert(error);
+                }
             }
         }
+        Ok(DiskRun::new(run.id, segments))
     }
-    Ok(DiskRun::new(run.id, segments))
 }
 
 fn delete_leftovers(env: &Env, directory: &Path, state: &ManifestState) -> Result<(), StoreError> {

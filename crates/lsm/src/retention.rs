@@ -13,12 +13,14 @@
 //!
 //! Versions that a truncation at or below their stripe's boundary hides go as a whole.
 //!
-//! If the merge includes the tree's oldest run, then at or below the lowest boundary
+//! Positions at or below the lowest boundary become one, which takes no room, where nothing needs
+//! to tell them apart: no truncation is pending, and
 //!
-//! * a delete goes: everything older is in this merge and in its stripe, so it goes too;
-//! * positions become zero, unless a truncation is pending, which still tells them apart. They
-//!   must not in any other merge: an older run could hold a version with a position between
-//!   zero and the true one.
+//! * the merge includes the tree's oldest run: they become zero. Deletes go, too: everything older
+//!   is in this merge and in their stripe, so it goes as well;
+//! * or else no other run of the tree has positions among them: they become the smallest of them.
+//!   Without that condition a run could hold a version with a position between the true one and
+//!   the new one. (A table's first copy may be older than changes that were written before it.)
 //!
 //! A merge computes its retention once, at its start. Snapshots pinned later are at or above the
 //! visible position of that moment, which is a boundary or above `keep_above`.
@@ -40,8 +42,72 @@ pub(crate) struct Retention {
     boundaries: Vec<u64>,
     /// The tree's truncations, ascending.
     truncations: Vec<u64>,
-    /// Whether the tree's oldest run takes part.
-    includes_oldest: bool,
+    outside: Outside,
+}
+
+/// What a merge may rely on about the runs of its tree that take no part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// None of them is older, or ever will be.
+    NoneOlder,
+    /// None of them has a version with one of these positions, or ever will have. They are all
+    /// positions of the merge up to the lowest boundary.
+    NoneAmong(PositionRange),
+    /// Nothing.
+    Any,
+}
+
+impl Outside {
+    /// What follows from the positions of a merge's runs (`inputs`) and of the tree's others, none of
+    /// which has to be older. `lowest` is the lowest boundary; whatever is ingested later lies above
+    /// it.
+    pub fn of(
+        inputs: impl Iterator<Item = PositionRange>,
+        others: impl Iterator<Item = PositionRange>,
+        lowest: u64,
+    ) -> Self {
+        let join = |all: PositionRange, range: PositionRange| PositionRange {
+            min: all.min.min(range.min),
+            max: all.max.max(range.max),
+        };
+        let Some(mut all) = inputs.reduce(join).filter(|all| all.min <= lowest) else {
+            return Self::Any;
+        };
+        all.max = all.max.min(lowest);
+        let mut others = others;
+        match others.all(|range| range.max < all.min || all.max < range.min) {
+            true => Self::NoneAmong(all),
+            false => Self::Any,
+        }
+    }
+}
+
+/// Positions of a run's versions, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PositionRange {
+    pub min: u64,
+    pub max: u64,
+}
+
+/// Positions that become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Collapse {
+    /// Positions up to this one
+    pub up_to: u64,
+    /// become this one.
+    pub to: u64,
+}
+
+impl Collapse {
+    /// What becomes of a position.
+    #[inline]
+    pub fn of(self, position: u64) -> u64 {
+        if position <= self.up_to {
+            self.to
+        } else {
+            position
+        }
+    }
 }
 
 impl Retention {
@@ -60,17 +126,16 @@ impl Retention {
         Self {
             boundaries,
             truncations: Vec::new(),
-            includes_oldest: false,
+            outside: Outside::Any,
         }
     }
 
-    /// The same for a tree with these truncations (ascending) and a merge that includes the
-    /// tree's oldest run or does not.
-    pub fn for_merge(&self, truncations: &[u64], includes_oldest: bool) -> Self {
+    /// The same for a tree with these truncations (ascending), and a merge with such runs outside.
+    pub fn for_merge(&self, truncations: &[u64], outside: Outside) -> Self {
         Self {
             boundaries: self.boundaries.clone(),
             truncations: truncations.to_vec(),
-            includes_oldest,
+            outside,
         }
     }
 
@@ -79,12 +144,21 @@ impl Retention {
         self.boundaries[0]
     }
 
-    /// Positions up to this one become zero.
-    pub fn forget_positions(&self) -> u64 {
-        if self.includes_oldest && self.truncations.is_empty() {
-            self.lowest()
-        } else {
-            0
+    /// The positions that become one.
+    pub fn collapse(&self) -> Collapse {
+        if !self.truncations.is_empty() {
+            return Collapse::default();
+        }
+        match self.outside {
+            Outside::NoneOlder => Collapse {
+                up_to: self.lowest(),
+                to: 0,
+            },
+            Outside::NoneAmong(positions) => Collapse {
+                up_to: positions.max,
+                to: positions.min,
+            },
+            Outside::Any => Collapse::default(),
         }
     }
 
@@ -120,7 +194,7 @@ impl Retention {
     }
 
     fn drops_delete(&self, stripe: u64) -> bool {
-        self.includes_oldest && stripe == self.lowest()
+        self.outside == Outside::NoneOlder && stripe == self.lowest()
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn rewrite(
     writer: &mut RunWriter<'_>,
     mut goes_on: impl FnMut(&mut RunWriter<'_>) -> Result<bool, StoreError>,
 ) -> Result<bool, StoreError> {
-    let forget_positions = retention.forget_positions();
+    let collapse = retention.collapse();
     let mut filter = RetentionFilter::new(retention);
     let mut kept = Selection::new(columns.to_vec());
     let batch_rows = writer.batch_rows();
@@ -29,7 +29,7 @@ pub(crate) fn rewrite(
             more = merger.advance(&mut filter, &mut kept)?;
         }
         if kept.rows() > 0 {
-            let copied = kept.take(batch_rows, |batch| batch.versions(forget_positions));
+            let copied = kept.take(batch_rows, |batch| batch.versions(collapse));
             let (rows, keys) = copied?;
             writer.append(&rows, &keys)?;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use types::key::SortKey;
 
 use crate::manifest::{RunId, RunState};
+use crate::retention::PositionRange;
 use crate::segment::{PageEntry, Segment, SegmentInfo};
 
 /// One sorted run on disk. Immutable: a merge makes a new one.
@@ -89,11 +90,12 @@ impl DiskRun {
             .sum()
     }
 
-    /// The smallest position of a version, or one below.
-    pub fn position_min(&self) -> Option<u64> {
-        self.segments
-            .iter()
-            .map(|segment| segment.info().position_min.0)
-            .min()
+    /// The positions of its versions, or more.
+    pub fn positions(&self) -> PositionRange {
+        let infos = self.segments.iter().map(RunSegment::info);
+        let (min, max) = infos.fold((u64::MAX, 0), |(min, max), info| {
+            (min.min(info.position_min.0), max.max(info.position_max.0))
+        });
+        PositionRange { min, max }
     }
 }

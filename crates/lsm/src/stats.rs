@@ -20,8 +20,7 @@ pub struct ComponentStats {
     pub versions: u64,
     /// Bytes in memory or on disk.
     pub bytes: u64,
-    /// Bytes of memory that the filters of its segments take; they are a part of `bytes`, too,
-    /// as they lie in the segments' files.
+    /// Bytes of its segments' filters, a part of `bytes`. Loaded, they take as many in memory.
     pub filter_bytes: u64,
 }
 
@@ -49,6 +48,8 @@ pub struct StoreStats {
     pub memory_bytes_max: u64,
     /// Bytes in the page cache.
     pub cache_bytes: u64,
+    /// Bytes of filters in memory: look-ups load them.
+    pub filter_bytes: u64,
     /// Pages found in the cache.
     pub cache_hits: u64,
     /// Pages that had to be read.
@@ -181,6 +182,7 @@ impl StoreStats {
             memory_bytes: store.memory.used() as u64,
             memory_bytes_max: store.memory.max() as u64,
             cache_bytes: cache.bytes(),
+            filter_bytes: store.factory.filter_memory.used(),
             cache_hits: cache.hits(),
             cache_misses: cache.misses(),
             merges_running: load(&store.counters.merges_running),

@@ -31,8 +31,10 @@ use crate::memory_run::MemoryRun;
 use crate::options::StoreOptions;
 use crate::page_cache::PageCache;
 use crate::recovery::{Recovered, recover};
+use crate::retention::Outside;
 use crate::row_length::check_row_lengths;
 use crate::run_writer::SegmentFactory;
+use crate::segment::FilterMemory;
 use crate::signal::Signal;
 use crate::snapshot::{HistoryHold, Snapshot};
 use crate::snapshots::{Published, Snapshots};
@@ -87,11 +89,19 @@ impl Store {
         directory: &Path,
         options: StoreOptions,
     ) -> Result<Arc<Self>, StoreError> {
-        let recovered = recover(&env, directory)?;
-        Ok(Arc::new(Self::new(env, directory, options, recovered)))
+        let filter_memory = FilterMemory::new(options.filter_bytes as u64);
+        let recovered = recover(&env, directory, &filter_memory)?;
+        let store = Self::new(env, directory, options, recovered, filter_memory);
+        Ok(Arc::new(store))
     }
 
-    fn new(env: Env, directory: &Path, options: StoreOptions, recovered: Recovered) -> Self {
+    fn new(
+        env: Env,
+        directory: &Path,
+        options: StoreOptions,
+        recovered: Recovered,
+        filter_memory: Arc<FilterMemory>,
+    ) -> Self {
         let Recovered {
             lock,
             manifest,
@@ -112,6 +122,7 @@ impl Store {
                 options,
                 next_segment: AtomicU64::new(next_segment.0),
                 cache,
+                filter_memory,
             },
             next_run: AtomicU64::new(state.next_run.0),
             manifest: Mutex::new(manifest),
@@ -227,7 +238,7 @@ impl Store {
             let retention = self
                 .snapshots
                 .retention_in_memory()
-                .for_merge(&version.truncations, false);
+                .for_merge(&version.truncations, Outside::Any);
             let output = c0::merge_runs(inputs, retention, &tree.layout)?.map(Arc::new);
             let bytes = output.as_ref().map_or(0, |run| run.bytes());
             self.memory.open(bytes);

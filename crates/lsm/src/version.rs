@@ -97,10 +97,8 @@ impl Version {
 
     /// The last truncation that hides nothing, because no run holds versions below it.
     pub fn last_idle_truncation(&self) -> Option<u64> {
-        let in_memory = self
-            .memory_runs()
-            .map(|run| run.block().summary().position_min);
-        let on_disk = self.runs.iter().filter_map(|run| run.position_min());
+        let in_memory = self.memory_runs().map(|run| run.positions().min);
+        let on_disk = self.runs.iter().map(|run| run.positions().min);
         let oldest = in_memory.chain(on_disk).min().unwrap_or(u64::MAX);
         self.truncations
             .iter()

@@ -141,6 +141,7 @@ pub fn small_options(random: &mut StdRng) -> StoreOptions {
         page_bytes: 1 << random.random_range(9..13),
         segment_bytes: 1 << random.random_range(11..16),
         runs_max: random.random_range(2..6),
+        filter_bytes: 1 << random.random_range(6..16),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result};
 use env::Env;
-use lsm::segment::{Segment, SegmentId, SegmentWriter};
+use lsm::segment::{FilterMemory, Segment, SegmentId, SegmentWriter};
 use tempfile::TempDir;
 use types::{SortKeys, TableId, VersionKind, VersionRows};
 
@@ -37,6 +37,7 @@ impl SegmentSize {
             TableId(1),
             &data.schema,
             page_bytes,
+            true,
         )?;
         for start in (0..data.rows()).step_by(BATCH_ROWS) {
             let rows = BATCH_ROWS.min(data.rows() - start);
@@ -51,7 +52,8 @@ impl SegmentSize {
             writer.append(&versions, &SortKeys::compute(&keys, &data.key_types()))?;
         }
         let info = writer.finish()?;
-        let segment = Segment::open(&env, folder.path(), &info, &data.schema)
+        let no_filters = FilterMemory::new(0);
+        let segment = Segment::open(&env, folder.path(), &info, &data.schema, &no_filters)
             .context("the segment that was just written")?;
         let pages = segment.pages().iter().map(|page| u64::from(page.length));
         Ok(Self {

@@ -38,6 +38,9 @@ const TABLE: TableId = TableId(1);
 /// How long background work waits for something to do before it looks again.
 const IDLE: Duration = Duration::from_millis(100);
 
+/// As in `hedgerow serve`.
+const MERGE_NICENESS: i32 = 10;
+
 /// How often the disk is looked at.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
@@ -68,8 +71,8 @@ pub fn run(arguments: &SideArguments) -> Result<()> {
 /// As much of the limit as leaves room for merges and the kernel.
 fn options(memory_bytes: u64) -> StoreOptions {
     StoreOptions {
-        memory_bytes: (memory_bytes * 3 / 8) as usize,
-        cache_bytes: (memory_bytes / 8) as usize,
+        memory_bytes: (memory_bytes / 2) as usize,
+        cache_bytes: (memory_bytes / 16) as usize,
         ..StoreOptions::default()
     }
 }
@@ -261,6 +264,11 @@ fn spawn<T: Send + 'static>(
 }
 
 fn work(store: &Store, kind: Work, stop: &AtomicBool) {
+    if kind == Work::Merge {
+        // On Linux, no process means this thread.
+        let lowered = rustix::process::setpriority_process(None, MERGE_NICENESS);
+        lowered.expect("a thread may lower its own priority");
+    }
     while !stop.load(Ordering::Relaxed) {
         match store.work(kind) {
             Ok(true) => {}

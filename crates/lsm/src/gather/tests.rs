@@ -49,7 +49,7 @@ const SPANS: [Span; 5] = [
 /// Gathers [`SPANS`] of `a` (source 0) and `b` (source 2).
 fn gathered(a: impl Array + 'static, b: impl Array + 'static) -> ArrayRef {
     let sources: [Option<ArrayRef>; 3] = [Some(Arc::new(a)), None, Some(Arc::new(b))];
-    gather(&sources, &SPANS, 8).expect("few bytes")
+    gather(&sources, &Spans::new(SPANS.to_vec())).expect("few bytes")
 }
 
 #[test]
@@ -109,12 +109,15 @@ fn sliced_sources_are_gathered_from_their_slice() {
 fn a_single_span_is_a_slice_and_types_keep_their_parameters() {
     let decimals = Decimal128Array::from(vec![1, 2, 3]).with_precision_and_scale(9, 2);
     let decimals: ArrayRef = Arc::new(decimals.expect("a valid scale"));
-    let one = gather(&[Some(Arc::clone(&decimals))], &[span(0, 1, 2)], 2).expect("few bytes");
+    let one = gather(
+        &[Some(Arc::clone(&decimals))],
+        &Spans::new(vec![span(0, 1, 2)]),
+    )
+    .expect("few bytes");
     assert_eq!(one.as_ref(), decimals.slice(1, 2).as_ref());
     let two = gather(
         &[Some(Arc::clone(&decimals))],
-        &[span(0, 2, 1), span(0, 0, 1)],
-        2,
+        &Spans::new(vec![span(0, 2, 1), span(0, 0, 1)]),
     );
     assert_eq!(two.expect("few bytes").data_type(), decimals.data_type());
 }
@@ -126,7 +129,8 @@ fn keys_follow_their_rows() {
         SortKeys::compute(&[cells], &[ColumnType::Text])
     };
     let (a, b) = (texts(&["a", "b", "c"]), texts(&["x", "y"]));
-    let keys = gather_keys(&[&a, &b], &[span(1, 1, 1), span(0, 0, 2)], 3).expect("few bytes");
+    let spans = Spans::new(vec![span(1, 1, 1), span(0, 0, 2)]);
+    let keys = gather_keys(&[&a, &b], &spans).expect("few bytes");
     let expected = texts(&["y", "a", "b"]);
     assert!((0..3).all(|row| keys.compare(row, &expected, row).is_eq()));
     let numbers = |cells: Vec<u64>| {
@@ -134,6 +138,22 @@ fn keys_follow_their_rows() {
         SortKeys::compute(&[cells], &[ColumnType::UInt64])
     };
     let (a, b) = (numbers(vec![1, 2, 3]), numbers(vec![7, 8]));
-    let keys = gather_keys(&[&a, &b], &[span(1, 1, 1), span(0, 0, 2)], 3).expect("few bytes");
+    let keys = gather_keys(&[&a, &b], &spans).expect("few bytes");
     assert!(matches!(keys, SortKeys::U64(keys) if keys == [8, 1, 2]));
+}
+
+#[test]
+fn long_spans_and_short_ones_give_the_same() {
+    let numbers: Vec<i32> = (0..1_000).collect();
+    let source: ArrayRef = Arc::new(Int32Array::from(numbers.clone()));
+    for rows in [1, 3, 7, 8, 9, 100] {
+        let starts = (0..1_000 - rows).rev().step_by(37);
+        let spans: Vec<Span> = starts.map(|start| span(0, start, rows)).collect();
+        let expected = spans.iter().flat_map(|span| &numbers[span.range()]);
+        let expected = Int32Array::from_iter_values(expected.copied());
+        let spans = Spans::new(spans.clone());
+        assert_eq!(spans.rows(), expected.len());
+        let found = gather(&[Some(Arc::clone(&source))], &spans).expect("few bytes");
+        assert_eq!(found.as_ref(), &expected as &dyn Array, "spans of {rows}");
+    }
 }

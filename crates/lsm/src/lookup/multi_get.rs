@@ -17,9 +17,9 @@ use super::key::LookupKey;
 use super::newest::{DiskSearch, Found, Positions, in_memory};
 use super::patched::patched_row;
 use crate::batch::{Batch, GatherError};
-use crate::block::Block;
+use crate::block::{Block, WantedRows};
 use crate::error::StoreError;
-use crate::gather::{Span, gather};
+use crate::gather::{Span, Spans, gather};
 use crate::layout::Layout;
 use crate::stats::LookupCounts;
 use crate::version::Version;
@@ -149,7 +149,8 @@ fn ask_runs<'a>(
             {
                 let page = last.as_ref().map(|last| Arc::clone(&last.page));
                 let page = page.expect("replaced just now");
-                sources.push(Arc::new(Block::from_page(page, segment, index, layout)));
+                let block = Block::from_page(page, segment, index, layout, WantedRows::Some);
+                sources.push(Arc::new(block));
             }
             key.keep(sources.len() - 1, found);
         }
@@ -226,7 +227,7 @@ impl<'a> Answers<'a> {
 
     fn batch(&self, rows: &[Answer]) -> Result<RecordBatch, GatherError> {
         let puts = self.puts(rows)?;
-        let spans = puts.spans(rows);
+        let spans = Spans::new(puts.spans(rows));
         let column = |index: usize| {
             let patched = self
                 .patched
@@ -235,7 +236,7 @@ impl<'a> Answers<'a> {
             let sources: Vec<Option<ArrayRef>> = std::iter::once(puts.columns.get(index).cloned())
                 .chain(patched.map(Some))
                 .collect();
-            gather(&sources, &spans, rows.len())
+            gather(&sources, &spans)
         };
         let columns = (0..self.columns.len())
             .map(column)

@@ -176,7 +176,7 @@ impl<'a> DiskSearch<'a> {
         if !segment.pages().get(first).is_some_and(is_fenced) {
             return Ok(None);
         }
-        if !segment.may_hold(first, key.hash) {
+        if !segment.may_hold(first, key.hash)? {
             self.counts.filter_negatives += 1;
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use types::VersionKind;
 
-use super::Retention;
+use super::{Outside, PositionRange, Retention};
 use crate::c0::merge_runs;
 use crate::memory_run::MemoryRun;
 use crate::test_rows::Written::{Delete, PatchNumber, PatchText, Put};
@@ -111,14 +111,14 @@ fn a_hold_keeps_everything_after_it_and_one_version_before() {
 #[test]
 fn tombstones_stay_until_nothing_older_can_be_below() {
     let runs: &[&[Written]] = &[&[Delete(1, 20)], &[Put(1, 10, 1, "a"), Put(2, 10, 2, "b")]];
-    let above_older_runs = Retention::new(30, [], None).for_merge(&[], false);
+    let above_older_runs = Retention::new(30, [], None).for_merge(&[], Outside::Any);
     assert_eq!(
         merge(runs, &above_older_runs),
         [delete(1, 20), put(2, 10, 2, "b")]
     );
-    let with_the_oldest = Retention::new(30, [], None).for_merge(&[], true);
+    let with_the_oldest = Retention::new(30, [], None).for_merge(&[], Outside::NoneOlder);
     assert_eq!(merge(runs, &with_the_oldest), [put(2, 0, 2, "b")]);
-    let pinned = Retention::new(30, [15], None).for_merge(&[], true);
+    let pinned = Retention::new(30, [15], None).for_merge(&[], Outside::NoneOlder);
     assert_eq!(
         merge(runs, &pinned),
         [delete(1, 20), put(1, 0, 1, "a"), put(2, 0, 2, "b")]
@@ -126,15 +126,61 @@ fn tombstones_stay_until_nothing_older_can_be_below() {
 }
 
 #[test]
+fn positions_become_one_where_no_other_run_has_any_among_them() {
+    let range = |min, max| PositionRange { min, max };
+    let outside = |others: &[PositionRange]| {
+        let inputs = [range(12, 14), range(11, 40)];
+        Outside::of(inputs.into_iter(), others.iter().copied(), 30)
+    };
+    let apart = Outside::NoneAmong(range(11, 30));
+    assert_eq!(outside(&[]), apart);
+    assert_eq!(outside(&[range(0, 10), range(31, 99)]), apart);
+    for other in [range(0, 11), range(15, 16), range(30, 50), range(5, 50)] {
+        assert_eq!(outside(&[range(0, 10), other]), Outside::Any, "{other:?}");
+    }
+    let of = |inputs: &[PositionRange], others: &[PositionRange]| {
+        Outside::of(inputs.iter().copied(), others.iter().copied(), 30)
+    };
+    assert_eq!(of(&[], &[]), Outside::Any);
+    assert_eq!(of(&[range(31, 40)], &[]), Outside::Any);
+    let older = range(12, 19);
+    assert_eq!(of(&[older], &[range(20, 29)]), Outside::NoneAmong(older));
+
+    let runs: &[&[Written]] = &[
+        &[Put(1, 40, 5, "e"), Put(2, 14, 3, "c")],
+        &[Put(1, 12, 2, "b"), Delete(3, 11)],
+    ];
+    let retention = Retention::new(30, [], None);
+    let merged = |truncations: &[u64]| {
+        let outside = Outside::NoneAmong(range(11, 30));
+        merge(runs, &retention.for_merge(truncations, outside))
+    };
+    let together = [
+        put(1, 40, 5, "e"),
+        put(1, 11, 2, "b"),
+        put(2, 11, 3, "c"),
+        delete(3, 11),
+    ];
+    assert_eq!(merged(&[]), together);
+    let apart = [
+        put(1, 40, 5, "e"),
+        put(1, 12, 2, "b"),
+        put(2, 14, 3, "c"),
+        delete(3, 11),
+    ];
+    assert_eq!(merged(&[10]), apart);
+}
+
+#[test]
 fn positions_stay_while_a_truncation_needs_them() {
-    let retention = Retention::new(30, [], None).for_merge(&[20], true);
+    let retention = Retention::new(30, [], None).for_merge(&[20], Outside::NoneOlder);
     let merged = merge(&[&[Put(1, 25, 3, "c")], &[Put(2, 10, 1, "a")]], &retention);
     assert_eq!(merged, [put(1, 25, 3, "c")]);
 }
 
 #[test]
 fn a_truncation_keeps_what_older_snapshots_see() {
-    let retention = Retention::new(30, [15], None).for_merge(&[20], true);
+    let retention = Retention::new(30, [15], None).for_merge(&[20], Outside::NoneOlder);
     let merged = merge(
         &[
             &[Put(1, 25, 3, "c")],

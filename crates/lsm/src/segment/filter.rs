@@ -158,10 +158,9 @@ impl FilterBuilder {
 }
 
 /// A filter that has been read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Filter {
     parts: Vec<Part>,
-    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -188,10 +187,7 @@ pub(super) struct FilterError {
 impl Filter {
     /// Reads the filter of a segment of `pages` pages. `bytes` has passed its checksum.
     pub(super) fn decode(bytes: &Buffer, pages: u32) -> Result<Self, FilterError> {
-        let mut filter = Self {
-            parts: Vec::new(),
-            bytes: bytes.len(),
-        };
+        let mut filter = Self { parts: Vec::new() };
         let (mut at, mut pages_end) = (0, 0);
         while at < bytes.len() {
             let part = Part::decode(bytes, at, pages_end);
@@ -207,6 +203,11 @@ impl Filter {
         Err(FilterError { at, detail })
     }
 
+    /// Bytes of a filter of so many keys, about.
+    pub(super) fn bytes_of(keys: u64) -> u64 {
+        keys + keys / 6
+    }
+
     /// Whether a key may be in the segment, if its first version is in `page`.
     ///
     /// # Panics
@@ -215,11 +216,6 @@ impl Filter {
     pub(super) fn may_hold(&self, page: usize, key: KeyHash) -> bool {
         let part = self.parts.partition_point(|part| part.pages_end <= page);
         self.parts[part].may_hold(key)
-    }
-
-    /// Bytes of memory held.
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.bytes + self.parts.len() * size_of::<Part>()
     }
 }
 

@@ -5,6 +5,7 @@
 //! manifest keeps of it. `docs/format/segment.md` gives every byte.
 
 mod filter;
+mod filter_memory;
 mod format;
 mod info;
 mod page_index;
@@ -15,6 +16,7 @@ mod tests;
 mod writer;
 
 pub use filter::KeyHash;
+pub use filter_memory::FilterMemory;
 pub use info::{SegmentId, SegmentInfo};
 pub use reader::{PageEntry, Segment};
 pub use writer::SegmentWriter;

@@ -1,6 +1,8 @@
-//! Reads a segment: filter and page index resident, pages on demand.
+//! Reads a segment: page index resident, filter and pages on demand.
 //!
-//! Opening reads footer, filter and page index and checks them against what the manifest says.
+//! Opening reads footer and page index and checks them against what the manifest says. The first
+//! look-up of a key reads the filter, or builds it where the file has none; it stays if [`FilterMemory`] has room for it: whoever only
+//! writes and scans pays nothing for filters.
 //! A page is checked when it is read, before it is cached or returned: its extent against the
 //! index (which finds an intact page from elsewhere), the page against itself.
 //!
@@ -11,21 +13,26 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, MutableBuffer};
 use env::{Disk, Env, ReadableFile};
 use page::{Page, PageError, PageIdentity};
 use types::key::SortKey;
 use types::{ColumnType, CommitPosition, SortKeys, TableSchema};
 
-use super::filter::Filter;
+use super::filter::{Filter, FilterBuilder};
+use super::filter_memory::{FilterMemory, FilterRoom};
 use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
 use super::{KeyHash, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
 use crate::page_cache::{PageCache, PageKey};
+
+/// Pages that one access reads to build a filter.
+const PAGES_PER_READ: usize = 16;
 
 /// What the resident page index knows of one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,9 +74,26 @@ pub struct Segment {
     file: Arc<dyn ReadableFile>,
     info: SegmentInfo,
     types: Vec<ColumnType>,
+    /// The key columns, in key order.
+    key: Vec<usize>,
     pages: Vec<PageEntry>,
-    filter: Filter,
+    filter_place: FilterPlace,
+    filter: OnceLock<LoadedFilter>,
+    filter_memory: Arc<FilterMemory>,
     retired: AtomicBool,
+}
+
+/// Where the filter is in the file.
+#[derive(Default)]
+struct FilterPlace {
+    offset: u64,
+    bytes: u64,
+    checksum: u32,
+}
+
+struct LoadedFilter {
+    filter: Filter,
+    _room: FilterRoom,
 }
 
 impl Segment {
@@ -79,6 +103,7 @@ impl Segment {
         directory: &Path,
         info: &SegmentInfo,
         schema: &TableSchema,
+        filter_memory: &Arc<FilterMemory>,
     ) -> Result<Self, StoreError> {
         let path = info.id.path(directory);
         let table = Some(info.table);
@@ -92,14 +117,21 @@ impl Segment {
             file,
             info: info.clone(),
             types: page_column_types(schema),
+            key: schema.key.clone(),
             pages: Vec::new(),
-            filter: Filter::default(),
+            filter_place: FilterPlace::default(),
+            filter: OnceLock::new(),
+            filter_memory: Arc::clone(filter_memory),
             retired: AtomicBool::new(false),
         };
         let footer = segment.read_footer()?;
         segment.pages = segment.read_index(&footer)?;
         segment.check_fences(schema, &footer)?;
-        segment.filter = segment.read_filter(&footer)?;
+        segment.filter_place = FilterPlace {
+            offset: footer.filter_offset,
+            bytes: footer.filter_bytes,
+            checksum: footer.filter_checksum,
+        };
         Ok(segment)
     }
 
@@ -125,18 +157,44 @@ impl Segment {
     }
 
     /// Whether a key may be in the segment, if its first version is in `page` (where
-    /// [`Self::pages_in`] finds it).
+    /// [`Self::pages_in`] finds it). True where there is no room for the filter.
     ///
     /// # Panics
     /// When the segment has no such page.
     #[inline]
-    pub fn may_hold(&self, page: usize, key: KeyHash) -> bool {
-        self.filter.may_hold(page, key)
+    pub fn may_hold(&self, page: usize, key: KeyHash) -> Result<bool, StoreError> {
+        match self.filter.get() {
+            Some(loaded) => Ok(loaded.filter.may_hold(page, key)),
+            None => self.load_filter_and_ask(page, key),
+        }
     }
 
-    /// Memory that the filter takes, bytes.
+    /// Two look-ups may load the filter at once; one of them stays.
+    #[cold]
+    fn load_filter_and_ask(&self, page: usize, key: KeyHash) -> Result<bool, StoreError> {
+        let in_file = self.filter_place.bytes;
+        let bytes = match in_file {
+            0 => Filter::bytes_of(self.info.versions),
+            bytes => bytes,
+        };
+        let Some(room) = self.filter_memory.take(bytes) else {
+            return Ok(true);
+        };
+        let filter = match in_file {
+            0 => self.build_filter()?,
+            _ => self.read_filter()?,
+        };
+        let loaded = LoadedFilter {
+            filter,
+            _room: room,
+        };
+        let loaded = self.filter.get_or_init(|| loaded);
+        Ok(loaded.filter.may_hold(page, key))
+    }
+
+    /// Bytes of the filter in the file; zero where it has none.
     pub fn filter_bytes(&self) -> u64 {
-        self.filter.memory_bytes() as u64
+        self.filter_place.bytes
     }
 
     /// A page, from the cache or the file. Checked before it is cached or returned.
@@ -257,15 +315,46 @@ impl Segment {
         Err(self.damaged(offset, format!("{what}: {mismatch}")))
     }
 
-    fn read_filter(&self, footer: &Footer) -> Result<Filter, StoreError> {
-        let (offset, length) = (footer.filter_offset, footer.filter_bytes);
-        let bytes = self.read_block("filter", offset, length, footer.filter_checksum)?;
-        Filter::decode(&bytes, footer.pages).map_err(|error| {
+    fn read_filter(&self) -> Result<Filter, StoreError> {
+        let FilterPlace {
+            offset,
+            bytes,
+            checksum,
+        } = self.filter_place;
+        let bytes = self.read_block("filter", offset, bytes, checksum)?;
+        Filter::decode(&bytes, self.info.pages).map_err(|error| {
             self.damaged(
                 offset + error.at as u64,
                 format!("filter: {}", error.detail),
             )
         })
+    }
+
+    /// The filter of a segment whose file has none, from its keys.
+    fn build_filter(&self) -> Result<Filter, StoreError> {
+        let mut builder = FilterBuilder::new();
+        let mut key_before = None;
+        for start in (0..self.pages.len()).step_by(PAGES_PER_READ) {
+            let indices = start..self.pages.len().min(start + PAGES_PER_READ);
+            for (index, page) in indices.clone().zip(self.read_pages(indices)?) {
+                let keys = self.keys_of(&page);
+                let keys = keys.map_err(|error| self.page_error(index, &error))?;
+                builder.add_page(&keys, 0..keys.len(), key_before.as_ref());
+                key_before = Some(self.pages[index].last_key.clone());
+            }
+        }
+        let filter = Filter::decode(&builder.finish().into(), self.info.pages);
+        Ok(filter.expect("built just now"))
+    }
+
+    fn keys_of(&self, page: &Page) -> Result<SortKeys, PageError> {
+        let types: Vec<ColumnType> = self.key.iter().map(|&column| self.types[column]).collect();
+        let columns = self.key.iter().map(|&column| page.decode(column));
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
+        match columns.iter().all(|cells| cells.null_count() == 0) {
+            true => Ok(SortKeys::compute(&columns, &types)),
+            false => Err(PageError::Malformed("a key cell is NULL")),
+        }
     }
 
     fn read_index(&self, footer: &Footer) -> Result<Vec<PageEntry>, StoreError> {

@@ -56,6 +56,7 @@ fn puts(keys: std::ops::Range<i64>) -> Vec<Version> {
 struct Folder {
     env: Env,
     directory: TempDir,
+    filter_memory: Arc<FilterMemory>,
 }
 
 impl Folder {
@@ -63,6 +64,7 @@ impl Folder {
         Self {
             env: Env::real(),
             directory: TempDir::new().expect("a temporary directory"),
+            filter_memory: FilterMemory::new(1 << 20),
         }
     }
 
@@ -82,6 +84,7 @@ impl Folder {
             TABLE,
             &schema(),
             PAGE_BYTES,
+            true,
         )
         .expect("create")
     }
@@ -96,12 +99,13 @@ impl Folder {
     }
 
     fn open(&self, info: &SegmentInfo) -> Result<Segment, StoreError> {
-        Segment::open(&self.env, self.path(), info, &schema())
+        Segment::open(&self.env, self.path(), info, &schema(), &self.filter_memory)
     }
 
-    /// All versions, read page by page through a cache.
+    /// All versions, read page by page through a cache. Asks the filter, too.
     fn read(&self, info: &SegmentInfo) -> Result<Vec<Version>, StoreError> {
         let segment = self.open(info)?;
+        assert!(segment.may_hold(0, KeyHash::of(&info.key_min))?);
         let cache = PageCache::new(1 << 20, PAGE_BYTES);
         let mut versions = Vec::new();
         for index in 0..segment.pages().len() {
@@ -439,7 +443,8 @@ fn a_filter_whose_lengths_do_not_fit_is_refused() {
     for (id, (at, value, words)) in (2..).zip(cases) {
         let info = folder.write(id, &puts(0..300), 300);
         let forged = forge_filter(&folder, &info, |bytes| field(bytes, at, value));
-        let Err(error) = folder.open(&forged) else {
+        let segment = folder.open(&forged).expect("the filter is read later");
+        let Err(error) = segment.may_hold(0, KeyHash::of(&info.key_min)) else {
             panic!("field {at} is {value}")
         };
         assert!(is_damage(&error, &folder.file(&info)), "{error}");
@@ -470,7 +475,9 @@ fn the_filter_knows_every_key_whatever_its_versions() {
     let may_hold = |value| {
         let key = key(value);
         let page = segment.pages_in(Some(&key), None).start;
-        segment.may_hold(page, KeyHash::of(&key))
+        segment
+            .may_hold(page, KeyHash::of(&key))
+            .expect("an intact filter")
     };
     assert!(versions.iter().all(|&(key, ..)| may_hold(key)));
     let wrong = (0..1_499).filter(|&key| may_hold(key * 2 + 1)).count();
@@ -523,12 +530,20 @@ fn long_keys_come_back_too() {
     ]);
     let keys = SortKeys::compute(&rows.columns[1..], &[ColumnType::Text]);
     let id = SegmentId(1);
-    let mut writer =
-        SegmentWriter::create(&folder.env, folder.path(), id, TABLE, &schema, PAGE_BYTES)
-            .expect("create");
+    let mut writer = SegmentWriter::create(
+        &folder.env,
+        folder.path(),
+        id,
+        TABLE,
+        &schema,
+        PAGE_BYTES,
+        true,
+    )
+    .expect("create");
     writer.append(&rows, &keys).expect("append");
     let info = writer.finish().expect("finish");
-    let segment = Segment::open(&folder.env, folder.path(), &info, &schema).expect("open");
+    let memory = &folder.filter_memory;
+    let segment = Segment::open(&folder.env, folder.path(), &info, &schema, memory).expect("open");
     assert_eq!(segment.pages_in(Some(&keys.key(499)), None).len(), 1);
     // The same file under a schema with another key would mislead every search.
     assert!(folder.open(&info).is_err());

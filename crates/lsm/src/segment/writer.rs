@@ -53,12 +53,13 @@ pub struct SegmentWriter {
     collected: Vec<u8>,
     file_bytes: u64,
     pages: Vec<PageEntry>,
-    filter: FilterBuilder,
+    filter: Option<FilterBuilder>,
     totals: Totals,
 }
 
 impl SegmentWriter {
-    /// Creates the segment's file in `directory`.
+    /// Creates the segment's file in `directory`. Without a filter in the file, readers build one
+    /// when they need it.
     pub fn create(
         env: &Env,
         directory: &Path,
@@ -66,6 +67,7 @@ impl SegmentWriter {
         table: TableId,
         schema: &TableSchema,
         page_bytes: usize,
+        has_filter: bool,
     ) -> Result<Self, StoreError> {
         let path = id.path(directory);
         let file = env
@@ -89,7 +91,7 @@ impl SegmentWriter {
             collected: Vec::new(),
             file_bytes: 0,
             pages: Vec::new(),
-            filter: FilterBuilder::new(),
+            filter: has_filter.then(FilterBuilder::new),
             totals: Totals::default(),
         })
     }
@@ -212,7 +214,9 @@ impl SegmentWriter {
         let entry = self.entry(rows, offset, length, checksum);
         let range = self.pending.start()..self.pending.start() + rows;
         let key_before = self.pages.last().map(|page| &page.last_key);
-        self.filter.add_page(self.pending.keys(), range, key_before);
+        if let Some(filter) = &mut self.filter {
+            filter.add_page(self.pending.keys(), range, key_before);
+        }
         self.pages.push(entry);
         self.pending.advance(rows);
         if self.collected.len() >= WRITE_BYTES {
@@ -263,7 +267,10 @@ impl SegmentWriter {
 
     /// Writes what comes behind the pages. Returns the footer's checksum.
     fn write_end(&mut self) -> Result<u32, StoreError> {
-        let filter = std::mem::replace(&mut self.filter, FilterBuilder::new()).finish();
+        let filter = self
+            .filter
+            .take()
+            .map_or_else(Vec::new, FilterBuilder::finish);
         let index = page_index::encode(&self.pages);
         let filter_offset = self.bytes_written();
         let index_offset = filter_offset + filter.len() as u64;

@@ -146,6 +146,7 @@ fn snapshots_see_whole_transactions_while_everything_moves() {
     let folder = Folder::new(StoreOptions {
         memory_bytes: 256 << 10,
         cache_bytes: 256 << 10,
+        filter_bytes: 64 << 10,
         page_bytes: 4 << 10,
         segment_bytes: 8 << 10,
         runs_max: 4,

@@ -26,6 +26,7 @@ fn options() -> StoreOptions {
     StoreOptions {
         memory_bytes: 1 << 20,
         cache_bytes: 1 << 20,
+        filter_bytes: 1 << 20,
         page_bytes: 4 << 10,
         segment_bytes: 16 << 10,
         runs_max: 4,

@@ -29,6 +29,7 @@ fn options() -> StoreOptions {
     StoreOptions {
         memory_bytes: 1 << 20,
         cache_bytes: CACHE_BYTES,
+        filter_bytes: 1 << 20,
         page_bytes: PAGE_BYTES,
         segment_bytes: 1 << 20,
         runs_max: 2,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
-use lsm::{Snapshot, Store, StoreOptions};
+use lsm::{Snapshot, StoreOptions};
 use types::{ColumnType, CommitPosition, TableId, TableSchema, Value, VersionKind};
 
 use crate::folder::Folder;
@@ -293,19 +293,41 @@ fn a_missing_key_reads_no_page() {
     let pages = stats.lookup_pages - missing.lookup_pages;
     assert!(pages < KEYS as u64 / 20, "{pages} pages, each loaded once");
 
-    let filter_bytes = |store: &Store| {
-        let stats = store.table_stats(TABLE).expect("a table");
-        let components = stats.components.iter();
-        components
-            .map(|component| component.filter_bytes)
-            .sum::<u64>()
-    };
-    let bytes = filter_bytes(&store);
+    drop(snapshot);
+    drop(store);
+    let store = folder.open();
+    assert_eq!(
+        store.stats().filter_bytes,
+        0,
+        "nobody has asked a filter yet"
+    );
+    assert_eq!(text_of(&store.pin(), 1), None);
+    let bytes = store.stats().filter_bytes;
     assert!(
         bytes > KEYS as u64 && bytes < 2 * KEYS as u64,
         "{bytes} bytes"
     );
-    drop(snapshot);
-    drop(store);
-    assert_eq!(filter_bytes(&folder.open()), bytes);
+}
+
+#[test]
+fn without_room_for_a_filter_keys_are_looked_up_in_pages() {
+    const KEYS: i64 = 5_000;
+    let folder = Folder::new(StoreOptions {
+        filter_bytes: KEYS as usize / 2,
+        ..options()
+    });
+    let store = folder.open();
+    store.create_table(TABLE, texts()).expect("a new table");
+    let rows = put_texts((0..KEYS).map(|key| key * 2), 1, note);
+    store.ingest(TABLE, rows).expect("ingested");
+    store.publish(CommitPosition(1), Vec::new());
+    store.flush().expect("flushed");
+    let snapshot = store.pin();
+    for key in 0..KEYS {
+        let row = (key % 2 == 0).then(|| note(key, 1));
+        assert_eq!(text_of(&snapshot, key), row);
+    }
+    let stats = store.stats();
+    assert_eq!((stats.filter_bytes, stats.filter_negatives), (0, 0));
+    assert!(stats.lookup_pages > KEYS as u64 * 3 / 4);
 }

@@ -28,6 +28,7 @@ fn options() -> StoreOptions {
     StoreOptions {
         memory_bytes: 64 << 20,
         cache_bytes: 1 << 20,
+        filter_bytes: 1 << 20,
         page_bytes: 4 << 10,
         segment_bytes: SEGMENT_BYTES,
         runs_max: 4,

@@ -179,6 +179,7 @@ fn options() -> StoreOptions {
     StoreOptions {
         memory_bytes: 1 << 20,
         cache_bytes: 1 << 20,
+        filter_bytes: 1 << 10,
         page_bytes: 4 << 10,
         segment_bytes: 5 << 10,
         runs_max: 3,
