@@ -95,8 +95,11 @@ impl Store {
             .map(|tree| (self.freeze(&tree), tree))
             .collect();
         let mut flushed = Vec::new();
+        let mut bytes_before = 0;
+        self.memory.note_written(0);
         for (frozen, tree) in frozen {
-            let written = self.write_frozen(&tree, &frozen, retention)?;
+            let written = self.write_frozen(&tree, &frozen, retention, bytes_before)?;
+            bytes_before += memory_bytes(&frozen.frozen);
             flushed.push(FlushedTree { tree, written });
         }
         self.commit_flush(flushed, published)
@@ -108,22 +111,29 @@ impl Store {
         frozen
     }
 
+    /// Writes a tree's frozen runs; those of other trees, of `bytes_before`, are written already.
     fn write_frozen(
         &self,
         tree: &Tree,
         version: &Version,
         retention: &Retention,
+        bytes_before: usize,
     ) -> Result<Uncommitted, StoreError> {
         let mut merger = Merger::new();
         let runs = version.frozen.iter();
         runs.filter_map(|run| run.window(&KeyRange::all()))
             .for_each(|window| merger.add_window(window));
         let retention = retention_of(tree, version, retention);
-        let run_bytes = memory_bytes(&version.frozen) as u64 / COMPRESSION;
-        let shape = RunShape::of(&self.factory.options, run_bytes, false);
+        let bytes = memory_bytes(&version.frozen);
+        let rows: usize = version.frozen.iter().map(|run| run.rows()).sum();
+        let shape = RunShape::of(&self.factory.options, bytes as u64 / COMPRESSION, false);
         let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, Default::default());
         let columns = &tree.layout.all_columns;
-        rewrite(merger, retention, columns, &mut writer, |_| Ok(true))?;
+        rewrite(merger, retention, columns, &mut writer, |writer| {
+            let written = bytes as f64 * writer.rows() as f64 / rows.max(1) as f64;
+            self.memory.note_written(bytes_before + written as usize);
+            Ok(true)
+        })?;
         writer.finish()
     }
 

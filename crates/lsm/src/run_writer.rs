@@ -116,6 +116,7 @@ pub(crate) struct RunWriter<'a> {
     /// being rewritten starts there.
     barriers: VecDeque<SortKey>,
     written: Uncommitted,
+    rows: usize,
 }
 
 impl<'a> RunWriter<'a> {
@@ -138,7 +139,13 @@ impl<'a> RunWriter<'a> {
             last_key: None,
             barriers,
             written,
+            rows: 0,
         }
+    }
+
+    /// Versions added so far.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     /// How many versions to add at a time: segments end between batches.
@@ -149,6 +156,7 @@ impl<'a> RunWriter<'a> {
 
     /// Adds versions that follow all added so far.
     pub fn append(&mut self, rows: &VersionRows, keys: &SortKeys) -> Result<(), StoreError> {
+        self.rows += rows.len();
         let mut start = 0;
         while let Some(barrier) = self.barriers.front() {
             let end = keys.lower_bound(start..keys.len(), barrier);

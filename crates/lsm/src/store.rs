@@ -230,20 +230,24 @@ impl Store {
     /// Keeps the number of a tree's memory runs small.
     fn merge_in_memory(&self, tree: &Tree) -> Result<(), StoreError> {
         loop {
-            let version = tree.version();
-            let Some(count) = c0::due_merge(&version.open) else {
+            // Not the whole version: a flush may end meanwhile, and whoever holds the last version
+            // that has its frozen runs frees them, which takes long.
+            let due = |version: &Version| {
+                let count = c0::due_merge(&version.open)?;
+                Some((version.open[..count].to_vec(), version.truncations.clone()))
+            };
+            let Some((inputs, truncations)) = due(&tree.version()) else {
                 return Ok(());
             };
-            let inputs = &version.open[..count];
             let retention = self
                 .snapshots
                 .retention_in_memory()
-                .for_merge(&version.truncations, Outside::Any);
-            let output = c0::merge_runs(inputs, retention, &tree.layout)?.map(Arc::new);
+                .for_merge(&truncations, Outside::Any);
+            let output = c0::merge_runs(&inputs, retention, &tree.layout)?.map(Arc::new);
             let bytes = output.as_ref().map_or(0, |run| run.bytes());
             self.memory.open(bytes);
-            if tree.try_update(|version| version.compacted(inputs, output)) {
-                self.memory.close(memory_bytes(inputs));
+            if tree.try_update(|version| version.compacted(&inputs, output)) {
+                self.memory.close(memory_bytes(&inputs));
             } else {
                 self.memory.close(bytes);
                 return Ok(());
