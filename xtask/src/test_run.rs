@@ -10,7 +10,8 @@ use crate::prerequisites;
 use crate::step::{cargo, cargo_command, observe};
 
 /// Tested with debug assertions.
-pub const LIGHT: [&str; 8] = [
+pub const LIGHT: [&str; 9] = [
+    "allocator",
     "types",
     "env",
     "page",

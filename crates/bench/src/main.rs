@@ -61,6 +61,7 @@ enum Scale {
 }
 
 fn main() -> ExitCode {
+    allocator::keep_nothing();
     match limits::undo::on_interrupt().and_then(|()| run(Arguments::parse())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

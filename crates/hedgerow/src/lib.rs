@@ -12,7 +12,6 @@
 
 mod address_file;
 mod aligned_table;
-pub mod allocator;
 mod background;
 mod byte_size;
 pub mod cli;

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use hedgerow::allocator;
 use hedgerow::cli::Arguments;
 use hedgerow::command;
 
