@@ -138,17 +138,16 @@ fn memory_cuts(run: &MemoryRun, parts: usize) -> Vec<SortKey> {
         .collect()
 }
 
+/// Keys at which pages start to count: the first page of a segment with a bound starts below it.
 fn disk_cuts(run: &DiskRun, parts: usize) -> Vec<SortKey> {
-    let pages = || run.segments.iter().flat_map(|segment| segment.pages());
-    let count = pages().count();
-    let mut cuts = Vec::new();
-    for (index, page) in pages().enumerate() {
-        let is_cut = |part| index == part * count / parts;
-        if (1..parts).any(is_cut) {
-            cuts.push(page.first_key.clone());
-        }
-    }
-    cuts
+    let starts = run.segments.iter().flat_map(|segment| {
+        let pages = segment.pages().iter();
+        pages.map(|page| (&page.first_key).max(segment.key_min()))
+    });
+    let starts: Vec<&SortKey> = starts.collect();
+    let is_cut = |index: &usize| (1..parts).any(|part| *index == part * starts.len() / parts);
+    let cuts = (0..starts.len()).filter(is_cut);
+    cuts.map(|index| starts[index].clone()).collect()
 }
 
 /// The ranges between ascending cuts. Equal neighbours count once.

@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array};
 use env::Env;
-use lsm::{Store, StoreOptions, Work};
+use lsm::{ScanRequest, Store, StoreOptions, Work};
 use types::{CommitPosition, TableId, VersionKind, VersionRows};
 
 use crate::folder::Folder;
@@ -100,7 +100,27 @@ impl Overlapping {
             .find(|(found, row)| found != row);
         assert_eq!(differs, None);
         assert_eq!(found.len(), self.rows.len());
+        self.check_parts();
         self.check_keys();
+    }
+
+    /// Scans in parts, as several threads would: each row is in one of them.
+    fn check_parts(&self) {
+        let snapshot = self.store.pin();
+        for parts in [2, 7, 1_000] {
+            let mut found = 0;
+            for range in snapshot.split(TABLE, parts).expect("the table is there") {
+                let request = ScanRequest {
+                    range,
+                    ..whole(vec![0], 1000)
+                };
+                let scan = snapshot.scan(TABLE, request).expect("the table is there");
+                found += scan
+                    .map(|batch| batch.expect("intact").num_rows())
+                    .sum::<usize>();
+            }
+            assert_eq!(found, self.rows.len(), "in {parts} parts");
+        }
     }
 
     /// Looks every key up, and those that are missing or deleted.
