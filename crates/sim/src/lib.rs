@@ -3,14 +3,17 @@
 //! * [`disk`]: a disk that loses, keeps and tears what was not synced.
 //! * [`clock`]: a clock that stands still until it is moved.
 //! * [`model`], [`source`], [`tables`]: what the trees must show, and a made-up source.
-//! * [`replica`]: the store, fed from the source and checked against the model.
+//! * [`replica`]: the store, fed from the source and checked against the model by [`compare`].
+//! * [`scenario`]: what is done to a replica, given a seed.
 //!
 //! Nothing in the product uses this crate.
 
 pub mod clock;
+pub mod compare;
 pub mod disk;
 pub mod model;
 pub mod replica;
+pub mod scenario;
 pub mod source;
 pub mod tables;
 

@@ -4,6 +4,7 @@
 //! transactions adds up to. There are no versions, runs or files here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use types::{CommitPosition, TableId};
 
@@ -16,7 +17,7 @@ pub struct Row {
     /// An integer.
     pub number: Option<i64>,
     /// A text, long in some rows; what patches leave unchanged.
-    pub note: Option<String>,
+    pub note: Option<Arc<str>>,
     /// A decimal.
     pub price: Option<i128>,
 }
@@ -78,15 +79,15 @@ pub struct Transaction {
 /// The rows of one table.
 pub type Rows = BTreeMap<Key, Row>;
 
-/// All tables at one position.
+/// All tables at one position. Copies share what they have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    tables: BTreeMap<TableId, Rows>,
+    tables: BTreeMap<TableId, Arc<Rows>>,
 }
 
 impl State {
     /// A table's rows; none where it was never written.
-    pub fn rows(&self, table: TableId) -> Rows {
+    pub fn rows(&self, table: TableId) -> Arc<Rows> {
         self.tables.get(&table).cloned().unwrap_or_default()
     }
 
@@ -106,7 +107,7 @@ impl State {
     }
 
     fn apply_change(&mut self, change: &Change) {
-        let rows = self.tables.entry(change.table()).or_default();
+        let rows = Arc::make_mut(self.tables.entry(change.table()).or_default());
         match change {
             Change::Truncate { .. } => rows.clear(),
             Change::Write {

@@ -5,6 +5,7 @@
 //! that exist; now and then a table is truncated.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -27,13 +28,30 @@ enum Pattern {
 }
 
 /// The log so far.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Source {
     log: Vec<Transaction>,
     head: State,
+    /// Writes that a transaction has at most in one table.
+    writes_max: u32,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::with_writes(u32::MAX)
+    }
 }
 
 impl Source {
+    /// A source whose transactions have at most so many writes in one table.
+    pub fn with_writes(writes_max: u32) -> Self {
+        Self {
+            log: Vec::new(),
+            head: State::default(),
+            writes_max,
+        }
+    }
+
     /// The transactions, in commit order.
     pub fn log(&self) -> &[Transaction] {
         &self.log
@@ -80,6 +98,7 @@ impl Source {
             if truncates {
                 changes.push(Change::Truncate { table });
             }
+            let writes = writes.min(self.writes_max);
             self.add_writes(random, table, writes, truncates, &mut changes);
         }
         changes
@@ -147,11 +166,11 @@ fn price(random: &mut StdRng) -> Option<i128> {
         .then(|| i128::from(random.random_range(-1_000_000..1_000_000_i64)))
 }
 
-fn note(random: &mut StdRng) -> Option<String> {
+fn note(random: &mut StdRng) -> Option<Arc<str>> {
     match random.random_range(0..20) {
         0..2 => None,
-        2 => Some(String::new()),
-        3 => Some("long ".repeat(random.random_range(10..400))),
-        _ => Some(format!("note {}", random.random_range(0..1_000))),
+        2 => Some("".into()),
+        3 => Some("long ".repeat(random.random_range(10..400)).into()),
+        _ => Some(format!("note {}", random.random_range(0..1_000)).into()),
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
-use lsm::KeyRange;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
+use lsm::{KeyRange, Snapshot, StoreError};
 use types::key::SortKey;
 use types::{
     Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SortKeys, TableId, TableName,
-    TableSchema, VersionKind, VersionRows,
+    TableSchema, Value, VersionKind, VersionRows,
 };
 
 use crate::model::{Key, Row, Rows, Write};
@@ -48,7 +50,11 @@ fn pair(key: Key) -> (i32, i64) {
 
 /// Of different lengths, some with a zero byte, and ordered as the numbers are.
 fn text(key: Key) -> String {
-    format!("{key:06}{}", "\0x".repeat((key % 3) as usize))
+    format!("{key:06}{}", endings(key))
+}
+
+fn endings(key: Key) -> &'static str {
+    ["", "\0x", "\0x\0x"][(key % 3) as usize]
 }
 
 impl Table {
@@ -132,16 +138,39 @@ impl Table {
         }
     }
 
-    fn sort_key(self, key: Key) -> SortKey {
-        let columns: Vec<ArrayRef> = match self.shape() {
-            Shape::Integer => vec![Arc::new(Int64Array::from(vec![i64::from(key) - 500]))],
+    /// Arrays of the key columns of these keys, in key order.
+    pub fn key_arrays(self, keys: &[Key]) -> Vec<ArrayRef> {
+        let pairs = || keys.iter().map(|&key| pair(key));
+        let numbers = || keys.iter().map(|&key| i64::from(key) - 500);
+        match self.shape() {
+            Shape::Integer => vec![Arc::new(Int64Array::from_iter_values(numbers()))],
             Shape::Pair => vec![
-                Arc::new(Int32Array::from(vec![pair(key).0])),
-                Arc::new(Int64Array::from(vec![pair(key).1])),
+                Arc::new(Int32Array::from_iter_values(pairs().map(|pair| pair.0))),
+                Arc::new(Int64Array::from_iter_values(pairs().map(|pair| pair.1))),
             ],
-            Shape::Text => vec![Arc::new(StringArray::from(vec![text(key)]))],
+            Shape::Text => vec![Arc::new(StringArray::from_iter_values(
+                keys.iter().map(|&key| text(key)),
+            ))],
+        }
+    }
+
+    fn sort_key(self, key: Key) -> SortKey {
+        SortKeys::compute(&self.key_arrays(&[key]), &self.key_types()).key(0)
+    }
+
+    /// The row of one key, as far as a look-up says.
+    pub fn get(self, snapshot: &Snapshot, key: Key) -> Result<Option<Row>, StoreError> {
+        let text = text(key);
+        let (first, second) = pair(key);
+        let values = match self.shape() {
+            Shape::Integer => vec![Value::Int(i64::from(key) - 500)],
+            Shape::Pair => vec![Value::Int(first.into()), Value::Int(second)],
+            Shape::Text => vec![Value::Bytes(text.as_bytes())],
         };
-        SortKeys::compute(&columns, &self.key_types()).key(0)
+        let key_columns = self.key_types().len();
+        let cells: Vec<usize> = (key_columns..self.columns()).collect();
+        let found = snapshot.get(self.id, &values, &cells)?;
+        Ok(found.map(|row| row_of_values(&row)))
     }
 
     /// The keys from `start` up to but not including `end`.
@@ -152,48 +181,126 @@ impl Table {
             end: key(end),
         }
     }
+}
 
-    /// The rows of a batch that has all columns, in order.
-    pub fn rows(self, batch: &RecordBatch) -> Vec<(Key, Row)> {
-        let key_columns = self.key_types().len();
-        let numbers = batch.column(key_columns).as_primitive::<Int64Type>();
-        let notes = batch.column(key_columns + 1).as_string::<i32>();
-        let prices = batch
-            .column(key_columns + 2)
-            .as_primitive::<Decimal128Type>();
-        let row = |index: usize| Row {
-            number: numbers.is_valid(index).then(|| numbers.value(index)),
-            note: notes.is_valid(index).then(|| notes.value(index).to_owned()),
-            price: prices.is_valid(index).then(|| prices.value(index)),
+fn row_of_values(found: &lsm::Row) -> Row {
+    let [number, note, price] = [0, 1, 2].map(|column| found.value(column));
+    Row {
+        number: match number {
+            Value::Int(number) => Some(number),
+            Value::Null => None,
+            other => panic!("{other:?} in a column of numbers"),
+        },
+        note: match note {
+            Value::Bytes(note) => Some(str::from_utf8(note).expect("UTF-8").into()),
+            Value::Null => None,
+            other => panic!("{other:?} in a column of notes"),
+        },
+        price: match price {
+            Value::Decimal(price) => Some(price),
+            Value::Null => None,
+            other => panic!("{other:?} in a column of prices"),
+        },
+    }
+}
+
+enum KeyCells<'a> {
+    Integer(&'a [i64]),
+    Pair(&'a [i32], &'a [i64]),
+    Text(&'a StringArray),
+}
+
+/// The rows of a batch that has all columns.
+pub struct BatchRows<'a> {
+    rows: usize,
+    keys: KeyCells<'a>,
+    numbers: &'a Int64Array,
+    notes: &'a StringArray,
+    prices: &'a Decimal128Array,
+}
+
+impl<'a> BatchRows<'a> {
+    /// The rows of a table's batch.
+    pub fn new(table: Table, batch: &'a RecordBatch) -> Self {
+        let word = |column: usize| &batch.column(column).as_primitive::<Int64Type>().values()[..];
+        let keys = match table.shape() {
+            Shape::Integer => KeyCells::Integer(word(0)),
+            Shape::Pair => KeyCells::Pair(
+                batch.column(0).as_primitive::<Int32Type>().values(),
+                word(1),
+            ),
+            Shape::Text => KeyCells::Text(batch.column(0).as_string()),
         };
-        (0..batch.num_rows())
-            .map(|index| (self.key(batch, index), row(index)))
-            .collect()
+        let key_columns = table.key_types().len();
+        Self {
+            rows: batch.num_rows(),
+            keys,
+            numbers: batch.column(key_columns).as_primitive(),
+            notes: batch.column(key_columns + 1).as_string(),
+            prices: batch.column(key_columns + 2).as_primitive(),
+        }
     }
 
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// A row's key.
+    ///
     /// # Panics
     /// When the key columns hold what no key is mapped to.
-    fn key(self, batch: &RecordBatch, index: usize) -> Key {
-        let word = |column: usize| {
-            batch
-                .column(column)
-                .as_primitive::<Int64Type>()
-                .value(index)
-        };
-        let key = match self.shape() {
-            Shape::Integer => word(0) + 500,
-            Shape::Pair => {
-                let first = batch.column(0).as_primitive::<Int32Type>().value(index);
-                (i64::from(first) + 100) * 7 + word(1) + 3
+    pub fn key(&self, index: usize) -> Key {
+        let key = match self.keys {
+            KeyCells::Integer(words) => words[index] + 500,
+            KeyCells::Pair(first, second) => {
+                (i64::from(first[index]) + 100) * 7 + second[index] + 3
             }
-            Shape::Text => {
-                let found = batch.column(0).as_string::<i32>().value(index);
-                let key = found[..6].parse().expect("six digits");
-                assert_eq!(found, text(key), "a key's text");
-                i64::from(key)
+            KeyCells::Text(texts) => {
+                let found = texts.value(index);
+                let key: Key = found[..6].parse().expect("six digits");
+                assert_eq!(found[6..], *endings(key), "a key's text");
+                key.into()
             }
         };
         Key::try_from(key).expect("a key that was written")
+    }
+
+    /// Whether a row's cells are those of `row`.
+    pub fn equals(&self, index: usize, row: &Row) -> bool {
+        let is = |valid: bool, wanted: bool| valid == wanted;
+        is(self.numbers.is_valid(index), row.number.is_some())
+            && is(self.notes.is_valid(index), row.note.is_some())
+            && is(self.prices.is_valid(index), row.price.is_some())
+            && row.number.is_none_or(|it| it == self.numbers.value(index))
+            && row.price.is_none_or(|it| it == self.prices.value(index))
+            && row
+                .note
+                .as_ref()
+                .is_none_or(|it| **it == *self.notes.value(index))
+    }
+
+    /// A row's cells.
+    pub fn row(&self, index: usize) -> Row {
+        Row {
+            number: self
+                .numbers
+                .is_valid(index)
+                .then(|| self.numbers.value(index)),
+            note: self
+                .notes
+                .is_valid(index)
+                .then(|| self.notes.value(index).into()),
+            price: self
+                .prices
+                .is_valid(index)
+                .then(|| self.prices.value(index)),
+        }
     }
 }
 
@@ -226,10 +333,12 @@ fn append_cells(write: &Write, columns: &mut [ColumnBuilder]) {
 }
 
 /// The rows of a model's table within a range.
-pub fn rows_between(rows: &Rows, start: Option<Key>, end: Option<Key>) -> Vec<(Key, Row)> {
-    rows.iter()
-        .filter(|&(&key, _)| start.is_none_or(|start| key >= start))
-        .filter(|&(&key, _)| end.is_none_or(|end| key < end))
-        .map(|(&key, row)| (key, row.clone()))
-        .collect()
+pub fn rows_between(
+    rows: &Rows,
+    start: Option<Key>,
+    end: Option<Key>,
+) -> impl Iterator<Item = (Key, &Row)> {
+    let (start, end) = (start.unwrap_or(0), end.unwrap_or(Key::MAX));
+    let range = rows.range(start..end.max(start));
+    range.map(|(&key, row)| (key, row))
 }

@@ -19,17 +19,19 @@ pub enum Crash {
 /// How one operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// An input/output error. A write may have happened in part; after a failed sync the bytes
+    /// An input/output error. A write may have happened in part or whole; after a failed sync the bytes
     /// stay readable, are never written, and the next sync reports success.
     Error,
     /// No space is left. A write may have happened in part.
     DiskFull,
+    /// A sync does nothing and reports success; other operations happen.
+    Lie,
 }
 
 impl Fault {
     pub(super) fn error(self) -> io::Error {
         match self {
-            Self::Error => io::Error::other("simulated input/output error"),
+            Self::Error | Self::Lie => io::Error::other("simulated input/output error"),
             Self::DiskFull => io::Error::new(ErrorKind::StorageFull, "simulated full disk"),
         }
     }

@@ -1,4 +1,8 @@
 //! One file: what is there, what is durable, and what a crash makes of the difference.
+//!
+//! Bytes are shared between a disk and its copies until one of them writes.
+
+use std::sync::Arc;
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -15,9 +19,9 @@ const BLOCK_BYTES: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub(super) struct SimulatedFile {
     /// What readers see.
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     /// What the last sync made durable.
-    durable: Vec<u8>,
+    durable: Arc<Vec<u8>>,
     /// Below this length nothing was written or cut since the last sync.
     unchanged: usize,
     /// Bytes that a failed sync has dropped: readable, taken for written, but not on the disk.
@@ -44,12 +48,12 @@ impl SimulatedFile {
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        Arc::make_mut(&mut self.bytes).extend_from_slice(bytes);
     }
 
     pub(super) fn set_len(&mut self, length: usize) {
         self.unchanged = self.unchanged.min(length);
-        self.bytes.resize(length, 0);
+        Arc::make_mut(&mut self.bytes).resize(length, 0);
         self.dropped.retain_mut(|range| {
             range.end = range.end.min(length);
             range.start < range.end
@@ -68,16 +72,25 @@ impl SimulatedFile {
     }
 
     pub(super) fn flip(&mut self, offset: usize, bit: u32) {
-        self.bytes[offset] ^= 1 << (bit % 8);
-        if let Some(byte) = self.durable.get_mut(offset) {
-            *byte = self.bytes[offset];
+        Arc::make_mut(&mut self.bytes)[offset] ^= 1 << (bit % 8);
+        if self.durable.len() > offset {
+            Arc::make_mut(&mut self.durable)[offset] = self.bytes[offset];
         }
+    }
+
+    pub(super) fn replace(&mut self, bytes: Vec<u8>) {
+        self.bytes = Arc::new(bytes);
+        self.durable = Arc::clone(&self.bytes);
+        self.unchanged = self.bytes.len();
     }
 
     /// What the disk would have if everything were written that the operating system knows to be
     /// unwritten.
-    fn on_disk(&self) -> Vec<u8> {
-        let mut bytes = self.bytes.clone();
+    fn on_disk(&self) -> Arc<Vec<u8>> {
+        if self.dropped.is_empty() {
+            return Arc::clone(&self.bytes);
+        }
+        let mut bytes = Vec::clone(&self.bytes);
         for range in &self.dropped {
             let place = &mut bytes[range.clone()];
             place.fill(0);
@@ -85,7 +98,7 @@ impl SimulatedFile {
             let old = &old[..old.len().min(place.len())];
             place[..old.len()].copy_from_slice(old);
         }
-        bytes
+        Arc::new(bytes)
     }
 
     /// The file as it is found after a crash.
@@ -94,19 +107,21 @@ impl SimulatedFile {
             Crash::Kill => self.clone(),
             Crash::PowerCut { keep } => {
                 let bytes = self.after_power_cut(keep, random);
-                let unchanged = bytes.len();
                 Self {
-                    durable: bytes.clone(),
+                    unchanged: bytes.len(),
+                    durable: Arc::clone(&bytes),
                     bytes,
-                    unchanged,
                     dropped: Vec::new(),
                 }
             }
         }
     }
 
-    fn after_power_cut(&self, keep: f64, random: &mut StdRng) -> Vec<u8> {
+    fn after_power_cut(&self, keep: f64, random: &mut StdRng) -> Arc<Vec<u8>> {
         let written = self.on_disk();
+        if written == self.durable {
+            return written;
+        }
         let length = if random.random_bool(keep) {
             written.len()
         } else {
@@ -128,6 +143,6 @@ impl SimulatedFile {
         if length > self.durable.len() && random.random_bool(1.0 - keep) {
             bytes.truncate(random.random_range(self.durable.len()..=length));
         }
-        bytes
+        Arc::new(bytes)
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use env::{DirectoryLock, ReadableFile, WritableFile};
 use rand::Rng;
+use rand::rngs::StdRng;
 
 use super::{FileId, SimulatedDisk, Verdict};
 
@@ -27,18 +28,19 @@ impl Writer {
 
 impl WritableFile for Writer {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.disk.pause(&self.path, Some((self.file, bytes)));
         let mut world = self.disk.world();
         let was_dead = world.crashed;
         world.note("bytes", &self.path, bytes.len() as u64);
         let room = world.file(self.file).room_bytes(bytes.len());
         match world.change("append", &self.path, room) {
-            Verdict::Proceed => {
+            Verdict::Proceed | Verdict::Lie => {
                 world.file(self.file).append(bytes);
                 Ok(())
             }
             Verdict::Fail(error) => {
                 if !was_dead {
-                    let part = world.random.random_range(0..=bytes.len());
+                    let part = part_of_append(bytes.len(), &mut world.random);
                     world.file(self.file).append(&bytes[..part]);
                 }
                 Err(error)
@@ -47,12 +49,14 @@ impl WritableFile for Writer {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.disk.pause(&self.path, None);
         let mut world = self.disk.world();
         match world.change("sync", &self.path, 0) {
             Verdict::Proceed => {
                 world.file(self.file).sync();
                 Ok(())
             }
+            Verdict::Lie => Ok(()),
             Verdict::Fail(error) => {
                 // A sync that a crash cut short may yet write: its bytes stay unsynced.
                 if !world.crashed {
@@ -61,6 +65,16 @@ impl WritableFile for Writer {
                 Err(error)
             }
         }
+    }
+}
+
+/// How much of an append has happened that failed, or that a crash cut short: nothing, anything,
+/// or all of it.
+pub(super) fn part_of_append(length: usize, random: &mut StdRng) -> usize {
+    match random.random_range(0..4) {
+        0 => 0,
+        1 => length,
+        _ => random.random_range(0..=length),
     }
 }
 

@@ -8,11 +8,12 @@
 //! 3. [`Faults`] say which operation fails, and how: a crash in the middle, an error, a full
 //!    disk. After a crash every operation of the dead process fails.
 //!
-//! Operations that change something are numbered from 0, so a test can crash at each of them.
+//! Operations that change something are numbered from 0, so a test can crash at each of them; or
+//! it watches them and looks at what a crash would leave, while the process goes on.
 //! One seed decides everything: [`SimulatedDisk::digest`] is equal for equal runs.
 //!
-//! Does not: lie about syncs that reported success, or damage what is durable; see
-//! [`SimulatedDisk::flip_byte`] for the latter.
+//! Does not damage what is durable by itself; see [`SimulatedDisk::flip_byte`] and
+//! [`SimulatedDisk::replace`].
 
 mod directory;
 mod faults;
@@ -20,6 +21,7 @@ mod file;
 mod handle;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -34,6 +36,8 @@ use directory::SimulatedDirectory;
 pub use faults::{Crash, Fault, Faults};
 use file::SimulatedFile;
 use handle::{HeldDirectory, Reader, Writer};
+pub use watch::{Moment, Watcher};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Numbers files for ever, whatever their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,11 +62,14 @@ struct World {
 #[derive(Clone)]
 pub struct SimulatedDisk {
     world: Arc<Mutex<World>>,
+    watcher: Arc<Mutex<Option<Watcher>>>,
 }
 
 /// What the faults say about an operation that is about to happen.
 enum Verdict {
     Proceed,
+    /// Says that it happened. Only syncs can lie.
+    Lie,
     /// Fails with this error; a write may happen in part.
     Fail(io::Error),
 }
@@ -128,6 +135,7 @@ impl World {
             return Verdict::Fail(dead());
         }
         match self.faults.changes.remove(&number) {
+            Some(Fault::Lie) => Verdict::Lie,
             Some(fault) => Verdict::Fail(fault.error()),
             None if self.is_full(room_bytes) => Verdict::Fail(Fault::DiskFull.error()),
             None => Verdict::Proceed,
@@ -179,9 +187,8 @@ impl World {
     }
 
     /// The world after a crash, as decided file by file and name by name.
-    fn after(&mut self, crash: Crash) -> Self {
-        let seed = self.random.random();
-        let mut world = Self::new(seed);
+    fn after(&self, crash: Crash, random: &mut StdRng) -> Self {
+        let mut world = Self::new(random.random());
         world.digest = self.digest;
         world.changes = self.changes;
         world.reads = self.reads;
@@ -190,7 +197,7 @@ impl World {
         for (path, directory) in &self.directories {
             world
                 .directories
-                .insert(path.clone(), directory.after(crash, &mut self.random));
+                .insert(path.clone(), directory.after(crash, random));
         }
         let known: BTreeSet<FileId> = world
             .directories
@@ -198,9 +205,7 @@ impl World {
             .flat_map(SimulatedDirectory::known_files)
             .collect();
         for id in known {
-            world
-                .files
-                .insert(id, self.files[&id].after(crash, &mut self.random));
+            world.files.insert(id, self.files[&id].after(crash, random));
         }
         world
     }
@@ -209,8 +214,13 @@ impl World {
 impl SimulatedDisk {
     /// An empty disk with the directory `/`.
     pub fn new(seed: u64) -> Self {
+        Self::of(World::new(seed))
+    }
+
+    fn of(world: World) -> Self {
         Self {
-            world: Arc::new(Mutex::new(World::new(seed))),
+            world: Arc::new(Mutex::new(world)),
+            watcher: Arc::default(),
         }
     }
 
@@ -249,18 +259,29 @@ impl SimulatedDisk {
     pub fn crash(&self, crash: Crash) -> Self {
         let mut world = self.world();
         world.crashed = true;
-        let after = world.after(crash);
-        Self {
-            world: Arc::new(Mutex::new(after)),
-        }
+        let mut random = StdRng::seed_from_u64(world.random.random());
+        Self::of(world.after(crash, &mut random))
     }
 
     /// A copy of the disk as it is, synced or not, with the same future.
     pub fn fork(&self) -> Self {
-        let copy = self.world().clone();
-        Self {
-            world: Arc::new(Mutex::new(copy)),
+        Self::of(self.world().clone())
+    }
+
+    /// A number that sums up the names and bytes of all files: equal for equal contents.
+    pub fn contents(&self) -> u64 {
+        let world = self.world();
+        let mut digest = Xxh3::new();
+        for (path, directory) in &world.directories {
+            for (name, file) in directory.names() {
+                let bytes = world.files[&file].bytes();
+                digest.update(path.as_os_str().as_encoded_bytes());
+                digest.update(name.as_bytes());
+                digest.update(&bytes.len().to_le_bytes());
+                digest.update(bytes);
+            }
         }
+        digest.digest()
     }
 
     /// Bytes that the files occupy, in whole blocks.
@@ -295,6 +316,26 @@ impl SimulatedDisk {
         world.file(file).set_len(length as usize);
     }
 
+    /// What is in a file.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn bytes(&self, path: &Path) -> Vec<u8> {
+        let mut world = self.world();
+        let file = world.find(path).expect("the file exists");
+        world.file(file).bytes().to_vec()
+    }
+
+    /// Damages a file: it has these bytes now.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn replace(&self, path: &Path, bytes: Vec<u8>) {
+        let mut world = self.world();
+        let file = world.find(path).expect("the file exists");
+        world.file(file).replace(bytes);
+    }
+
     /// Damages one byte of a file: flips one of its bits.
     ///
     /// # Panics
@@ -308,6 +349,7 @@ impl SimulatedDisk {
 
 impl Disk for SimulatedDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        self.pause(path, None);
         let mut world = self.world();
         if let Verdict::Fail(error) = world.change("create", path, 0) {
             return Err(error);
@@ -325,6 +367,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
+        self.pause(path, None);
         let mut world = self.world();
         if let Verdict::Fail(error) = world.change("cut", path, 0) {
             return Err(error);
@@ -342,6 +385,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.pause(from, None);
         let mut world = self.world();
         if let Verdict::Fail(error) = world.change("rename", from, 0) {
             return Err(error);
@@ -358,6 +402,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.pause(path, None);
         let mut world = self.world();
         if let Verdict::Fail(error) = world.change("remove", path, 0) {
             return Err(error);
@@ -379,6 +424,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn create_directories(&self, directory: &Path) -> io::Result<()> {
+        self.pause(directory, None);
         let mut world = self.world();
         if let Verdict::Fail(error) = world.change("mkdir", directory, 0) {
             return Err(error);
@@ -393,6 +439,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        self.pause(directory, None);
         let mut world = self.world();
         let verdict = world.change("sync", directory, 0);
         let directory = world.directory(directory)?;
@@ -401,6 +448,7 @@ impl Disk for SimulatedDisk {
                 directory.sync();
                 Ok(())
             }
+            Verdict::Lie => Ok(()),
             Verdict::Fail(error) => Err(error),
         }
     }

@@ -10,25 +10,35 @@
 //!    with its metadata, not before the last one that was acknowledged;
 //! 3. an operation that failed changed nothing that can be seen.
 //!
+//! While the store flushes or merges, changes arrive and snapshots are taken between two
+//! operations of its disk, as other threads would do it.
+//!
 //! Invariant: everything follows from the seed and the planned faults.
+
+mod interruption;
+mod watch;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::AddAssign;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use lsm::{HistoryHold, ScanRequest, Snapshot, Store, StoreError, StoreOptions, Work};
+use lsm::{HistoryHold, Snapshot, Store, StoreError, StoreOptions, Work};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use types::{CommitPosition, TableId};
 
-use crate::disk::{Crash, SimulatedDisk};
+use crate::compare;
+use crate::disk::{Crash, Faults, SimulatedDisk};
 use crate::environment;
-use crate::model::{Change, Key, Row, State, Write};
+use crate::model::{Change, Key, Rows, State, Write};
 use crate::source::{KEYS, Source};
 use crate::tables::{Table, rows_between};
+use watch::{Image, Watch};
 
 /// Where the store is.
 pub const DIRECTORY: &str = "/data";
@@ -38,6 +48,9 @@ const TABLES_MAX: usize = 4;
 
 /// Snapshots that are held at most at once.
 const SNAPSHOTS_MAX: usize = 4;
+
+/// Keys of a table that are looked up, about, when all of it is compared.
+const KEYS_LOOKED_UP: usize = 8;
 
 /// One step that a replica takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +79,8 @@ pub enum Step {
     PinAt,
     /// A snapshot is scanned and compared: one table, some range, some columns.
     Scan,
+    /// Some keys of a table, there or not, are looked up and compared.
+    LookUp,
     /// The ranges that a table is cut into for parallel scans are compared.
     Split,
     /// A table is made.
@@ -82,7 +97,7 @@ pub type StepResult = Result<(), StoreError>;
 /// A snapshot that is kept, and what it must show.
 struct Kept {
     snapshot: Snapshot,
-    state: Rc<State>,
+    state: Arc<State>,
 }
 
 /// The next change to ingest.
@@ -103,8 +118,24 @@ pub struct Done {
     pub bytes_merged: u64,
     /// Processes that started.
     pub starts: u64,
-    /// Rows that were compared.
+    /// Row changes and truncations that were ingested.
+    pub changes: u64,
+    /// Steps that were taken.
+    pub steps: u64,
+    /// Rows that were compared when whole tables were.
     pub rows: u64,
+}
+
+impl AddAssign for Done {
+    fn add_assign(&mut self, other: Self) {
+        self.merges += other.merges;
+        self.bytes_flushed += other.bytes_flushed;
+        self.bytes_merged += other.bytes_merged;
+        self.starts += other.starts;
+        self.changes += other.changes;
+        self.steps += other.steps;
+        self.rows += other.rows;
+    }
 }
 
 /// The store with everything that has to be known to check it.
@@ -112,15 +143,18 @@ pub struct Replica {
     random: StdRng,
     disk: SimulatedDisk,
     options: StoreOptions,
-    source: Source,
+    source: Rc<Source>,
     store: Option<Arc<Store>>,
     next: Cursor,
     /// Tables that exist for certain, and those whose making or dropping was not acknowledged.
     tables: BTreeMap<TableId, bool>,
     next_table: u32,
     visible: CommitPosition,
-    visible_state: Rc<State>,
+    visible_state: Arc<State>,
+    /// The source's states at positions that were published and may be recovered.
+    states: BTreeMap<CommitPosition, Arc<State>>,
     acknowledged: CommitPosition,
+    watch: Watch,
     kept: Vec<Kept>,
     hold: Option<HistoryHold>,
     /// Errors of scans that a damaged disk is allowed, see [`Replica::tolerate_damage`].
@@ -155,14 +189,16 @@ impl Replica {
             random,
             disk,
             options,
-            source: Source::default(),
+            source: Rc::default(),
             store: None,
             next: Cursor::default(),
             tables: BTreeMap::new(),
             next_table: 0,
             visible: CommitPosition::ZERO,
-            visible_state: Rc::default(),
+            visible_state: Arc::default(),
+            states: BTreeMap::new(),
             acknowledged: CommitPosition::ZERO,
+            watch: Watch::default(),
             kept: Vec::new(),
             hold: None,
             damage: None,
@@ -170,9 +206,30 @@ impl Replica {
         }
     }
 
+    /// The same with a source of smaller transactions.
+    pub fn with_writes(self, writes_max: u32) -> Self {
+        Self {
+            source: Rc::new(Source::with_writes(writes_max)),
+            ..self
+        }
+    }
+
     /// The disk, to plan faults.
     pub fn disk(&self) -> &SimulatedDisk {
         &self.disk
+    }
+
+    /// A number that sums up what has to be found when the process starts: the position that was
+    /// acknowledged, the tables.
+    pub fn expectation(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.acknowledged.0, &self.tables).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The store's options.
+    pub fn options(&self) -> &StoreOptions {
+        &self.options
     }
 
     /// A second replica that goes on from the same place, on a copy of the disk.
@@ -183,16 +240,58 @@ impl Replica {
         assert!(self.store.is_none(), "no process runs");
         Self {
             random: self.random.clone(),
-            disk: self.disk.fork(),
+            ..self.on(self.disk.fork())
+        }
+    }
+
+    /// From now on remembers what would be found if the process ended at some operation of the
+    /// disk: at one of `every`, chosen by `seed`.
+    pub fn make_images(&self, every: u32, seed: u64) {
+        self.watch.make_images(every, seed);
+    }
+
+    /// What would have been found since the last call, each as a replica that has not started.
+    pub fn take_images(&self) -> Vec<Self> {
+        let images = self.watch.take_images();
+        images.into_iter().map(|image| self.found(image)).collect()
+    }
+
+    /// What would be found if the process ended now, without any fault planned.
+    pub fn found_after(&self, crash: Crash) -> Self {
+        let disk = self.disk.fork().crash(crash);
+        disk.plan(Faults::default());
+        let durable = self.store.as_ref().map(|store| store.durable().position);
+        Self {
+            acknowledged: durable.unwrap_or(self.acknowledged),
+            ..self.on(disk)
+        }
+    }
+
+    fn found(&self, image: Image) -> Self {
+        Self {
+            random: StdRng::seed_from_u64(image.seed),
+            acknowledged: image.acknowledged,
+            tables: image.tables,
+            done: Cell::default(),
+            ..self.on(image.disk)
+        }
+    }
+
+    fn on(&self, disk: SimulatedDisk) -> Self {
+        Self {
+            random: StdRng::seed_from_u64(0),
+            disk,
             options: self.options.clone(),
-            source: self.source.clone(),
+            source: Rc::clone(&self.source),
             store: None,
             next: self.next,
             tables: self.tables.clone(),
             next_table: self.next_table,
             visible: self.visible,
-            visible_state: Rc::clone(&self.visible_state),
+            visible_state: Arc::clone(&self.visible_state),
+            states: self.states.clone(),
             acknowledged: self.acknowledged,
+            watch: Watch::default(),
             kept: Vec::new(),
             hold: None,
             damage: self.damage.clone(),
@@ -204,6 +303,15 @@ impl Replica {
     /// be right. [`Self::damage`] has the errors.
     pub fn tolerate_damage(&mut self) {
         self.damage = Some(RefCell::default());
+    }
+
+    /// The disk may have lied: what was acknowledged need not be there, and damage is tolerated.
+    pub fn distrust_disk(&mut self) {
+        self.tolerate_damage();
+        self.acknowledged = CommitPosition::ZERO;
+        self.tables = (0..self.next_table)
+            .map(|table| (TableId(table), false))
+            .collect();
     }
 
     /// The damage that scans reported.
@@ -229,10 +337,13 @@ impl Replica {
     pub fn start(&mut self) -> StepResult {
         assert!(self.store.is_none(), "one process at a time");
         let environment = environment(&self.disk);
+        self.watch.know(self.acknowledged, &self.tables);
+        self.watch.begin(&self.disk);
         let store = Store::open(environment, Path::new(DIRECTORY), self.options.clone())?;
+        self.watch.ask(&store);
         self.check_recovered(&store);
+        self.visible_state = self.state_at(store.visible());
         self.visible = store.visible();
-        self.visible_state = Rc::new(self.source.state_at(self.visible));
         self.next = Cursor {
             transaction: self.source.transactions_until(self.visible),
             change: 0,
@@ -277,14 +388,14 @@ impl Replica {
     /// # Panics
     /// When the store shows anything but what the model says.
     pub fn step(&mut self, step: Step) -> StepResult {
+        self.note(|done| done.steps += 1);
+        self.watch.know(self.acknowledged, &self.tables);
         match step {
             Step::Commit => self.commit(),
             Step::Ingest => self.ingest()?,
             Step::Publish => self.publish(),
             Step::Flush => self.flush()?,
-            Step::Work(kind) => {
-                self.store().work(kind)?;
-            }
+            Step::Work(kind) => self.interrupted(|store| store.work(kind).map(drop))?,
             Step::RequestFlush => self.store().request_flush(),
             Step::Pin => self.pin(),
             Step::Unpin => self.unpin()?,
@@ -292,6 +403,7 @@ impl Replica {
             Step::Release => self.hold = None,
             Step::PinAt => self.pin_at(),
             Step::Scan => self.scan()?,
+            Step::LookUp => self.look_up()?,
             Step::Split => self.split()?,
             Step::CreateTable => self.create_table()?,
             Step::DropTable => self.drop_table()?,
@@ -316,7 +428,8 @@ impl Replica {
             81..83 => Step::Hold,
             83..84 => Step::Release,
             84..86 => Step::PinAt,
-            86..95 => Step::Scan,
+            86..91 => Step::Scan,
+            91..95 => Step::LookUp,
             95..97 => Step::Split,
             97 => Step::CreateTable,
             98 => Step::DropTable,
@@ -353,12 +466,22 @@ impl Replica {
     fn commit(&mut self) {
         let tables = self.table_ids();
         for _ in 0..self.random.random_range(1..=5) {
-            self.source.commit(&mut self.random, &tables);
+            Rc::make_mut(&mut self.source).commit(&mut self.random, &tables);
         }
     }
 
     /// Ingests the rest of the transaction under way and a few more, or stops inside one.
     fn ingest(&mut self) -> StepResult {
+        let stop = self.some_stop();
+        let changes = self.changes_until(stop);
+        for (table, changes) in changes {
+            self.ingest_table(Table { id: table }, &changes)?;
+        }
+        self.next = stop;
+        Ok(())
+    }
+
+    fn some_stop(&mut self) -> Cursor {
         let log = self.source.log();
         let transactions = self.random.random_range(1..=4);
         let end = (self.next.transaction + transactions).min(log.len());
@@ -374,12 +497,7 @@ impl Replica {
             };
             stop.change = self.random.random_range(first..=transaction.changes.len());
         }
-        let changes = self.changes_until(stop);
-        for (table, changes) in changes {
-            self.ingest_table(Table { id: table }, &changes)?;
-        }
-        self.next = stop;
-        Ok(())
+        stop
     }
 
     /// The changes from the cursor on, by table, in order. Changes of tables that do not exist
@@ -412,6 +530,7 @@ impl Replica {
 
     fn ingest_table(&mut self, table: Table, changes: &[(CommitPosition, Change)]) -> StepResult {
         let store = Arc::clone(self.store());
+        self.note(|done| done.changes += changes.len() as u64);
         let mut writes: Vec<(CommitPosition, Key, Write)> = Vec::new();
         for (position, change) in changes {
             match change {
@@ -426,38 +545,60 @@ impl Replica {
     }
 
     fn publish(&mut self) {
-        let Some(last) = self.next.transaction.checked_sub(1) else {
+        let Some(position) = self.publishable() else {
             return;
         };
-        let position = self.source.log()[last].position;
-        if position <= self.visible {
-            return;
-        }
-        let mut state = State::clone(&self.visible_state);
-        let first = self.source.transactions_until(self.visible);
-        for transaction in &self.source.log()[first..=last] {
-            state.apply(transaction);
-        }
         self.store().publish(position, metadata(position));
+        self.published(position);
+    }
+
+    /// The last transaction that is ingested whole, if it is not visible.
+    fn publishable(&self) -> Option<CommitPosition> {
+        let last = self.next.transaction.checked_sub(1)?;
+        let position = self.source.log()[last].position;
+        (position > self.visible).then_some(position)
+    }
+
+    fn published(&mut self, position: CommitPosition) {
+        self.visible_state = self.state_at(position);
         self.visible = position;
-        self.visible_state = Rc::new(state);
+        let state = Arc::clone(&self.visible_state);
+        self.states
+            .retain(|position, _| *position >= self.acknowledged);
+        self.states.insert(position, state);
+    }
+
+    /// The source's state at a position, added up from one that is known.
+    fn state_at(&self, position: CommitPosition) -> Arc<State> {
+        let known = self.states.range(..=position).next_back();
+        let visible = Some((&self.visible, &self.visible_state));
+        let visible = visible.filter(|&(visible, _)| *visible <= position);
+        let known = known.into_iter().chain(visible).max_by_key(|known| known.0);
+        match known {
+            None => Arc::new(self.source.state_at(position)),
+            Some((known, state)) if *known == position => Arc::clone(state),
+            Some((known, state)) => {
+                let mut state = State::clone(state);
+                let log = &self.source.log()[self.source.transactions_until(*known)..];
+                let news = log.iter().take_while(|news| news.position <= position);
+                news.for_each(|transaction| state.apply(transaction));
+                Arc::new(state)
+            }
+        }
     }
 
     fn flush(&mut self) -> StepResult {
         let published = self.visible;
-        self.store().flush()?;
-        assert_eq!(
-            self.store().durable().position,
-            published,
-            "a flush makes all durable"
-        );
+        self.interrupted(|store| store.flush())?;
+        let durable = self.store().durable().position;
+        assert!(durable >= published, "a flush makes all durable");
         Ok(())
     }
 
     fn pin(&mut self) {
         let snapshot = self.store().pin();
         assert_eq!(snapshot.position(), self.visible);
-        let state = Rc::clone(&self.visible_state);
+        let state = Arc::clone(&self.visible_state);
         self.keep(Kept { snapshot, state });
     }
 
@@ -492,7 +633,7 @@ impl Replica {
         );
         if let Some(snapshot) = snapshot {
             assert_eq!(snapshot.position(), position);
-            let state = Rc::new(self.source.state_at(position));
+            let state = self.state_at(position);
             self.keep(Kept { snapshot, state });
         }
     }
@@ -518,23 +659,37 @@ impl Replica {
                 (&latest, &self.visible_state)
             }
         };
-        let expected = rows_between(&state.rows(table.id), start, end);
+        let rows = state.rows(table.id);
+        let expected = rows_between(&rows, start, end);
         let range = table.range(start, end);
         if self.random.random_bool(0.7) {
-            let projection = (0..table.columns()).collect();
-            let request = ScanRequest {
-                projection,
-                range,
-                batch_rows,
-            };
-            return compare(snapshot, table, request, &expected);
+            let request = compare::all_columns(table, range, batch_rows);
+            return compare::scan(snapshot, table, request, expected);
         }
-        let request = ScanRequest {
-            projection: Vec::new(),
-            range,
-            batch_rows,
+        compare::count(snapshot, table, range, expected.count())
+    }
+
+    /// Looks keys up in a kept snapshot or in a new one: neighbours, some twice, in any order.
+    fn look_up(&mut self) -> StepResult {
+        let Some(table) = self.some_table() else {
+            return Ok(());
         };
-        count(snapshot, table, request, expected.len())
+        let first = self.random.random_range(0..KEYS);
+        let nearby = self.random.random_range(1..KEYS);
+        let count = self.random.random_range(1..40);
+        let keys: Vec<Key> = (0..count)
+            .map(|_| (first + self.random.random_range(0..nearby)) % KEYS)
+            .collect();
+        let index = self.random.random_range(0..=self.kept.len());
+        match self.kept.get(index) {
+            Some(kept) => {
+                compare::look_ups(&kept.snapshot, table, &kept.state.rows(table.id), &keys)
+            }
+            None => {
+                let rows = self.visible_state.rows(table.id);
+                compare::look_ups(&self.store().pin(), table, &rows, &keys)
+            }
+        }
     }
 
     fn split(&mut self) -> StepResult {
@@ -544,26 +699,10 @@ impl Replica {
         let parts = self.random.random_range(1..8);
         let snapshot = self.store().pin();
         let ranges = snapshot.split(table.id, parts)?;
-        assert!(
-            ranges.len() <= parts.max(1),
-            "{} of {parts} parts",
-            ranges.len()
-        );
-        let mut rows = Vec::new();
-        for range in ranges {
-            let projection = (0..table.columns()).collect();
-            let request = ScanRequest {
-                projection,
-                range,
-                batch_rows: 1_000,
-            };
-            for batch in snapshot.scan(table.id, request)? {
-                rows.extend(table.rows(&batch?));
-            }
-        }
-        let expected = rows_between(&self.visible_state.rows(table.id), None, None);
-        assert_same(table, snapshot.position(), &rows, &expected);
-        Ok(())
+        let found = ranges.len();
+        assert!(found <= parts.max(1), "{found} of {parts} parts");
+        let rows = self.visible_state.rows(table.id);
+        compare::scans(&snapshot, table, ranges, rows_between(&rows, None, None))
     }
 
     fn create_table(&mut self) -> StepResult {
@@ -575,6 +714,7 @@ impl Replica {
         };
         self.next_table += 1;
         self.tables.insert(table.id, false);
+        self.watch.know(self.acknowledged, &self.tables);
         let created = self.store().create_table(table.id, table.schema());
         self.settle_table(table.id, created.is_ok(), &created);
         created
@@ -588,6 +728,7 @@ impl Replica {
             return Ok(());
         };
         self.tables.insert(table.id, false);
+        self.watch.know(self.acknowledged, &self.tables);
         let dropped = self.store().drop_table(table.id);
         self.settle_table(table.id, dropped.is_err(), &dropped);
         dropped
@@ -626,6 +767,7 @@ impl Replica {
             "{position} was recovered, but {} had been acknowledged",
             self.acknowledged
         );
+        assert!(position <= self.visible, "{position} was never published");
         let log = self.source.log();
         let ends = self.source.transactions_until(position).checked_sub(1);
         let committed = ends.map_or(CommitPosition::ZERO, |last| log[last].position);
@@ -676,17 +818,8 @@ impl Replica {
 
     fn check_all_tables(&self, snapshot: &Snapshot, state: &State) -> StepResult {
         for &id in self.tables.keys() {
-            let table = Table { id };
-            let expected = rows_between(&state.rows(id), None, None);
-            let projection = (0..table.columns()).collect();
-            let range = table.range(None, None);
-            let request = ScanRequest {
-                projection,
-                range,
-                batch_rows: 1_000,
-            };
-            let compared = compare(snapshot, table, request, &expected);
-            self.note(|done| done.rows += expected.len() as u64);
+            let compared = check_table(snapshot, Table { id }, &state.rows(id));
+            self.note(|done| done.rows += state.rows(id).len() as u64);
             match (compared, &self.damage) {
                 (Err(error @ StoreError::Corrupt { .. }), Some(damage)) => {
                     damage.borrow_mut().push(error);
@@ -698,69 +831,18 @@ impl Replica {
     }
 }
 
-/// Scans and compares. When the store reports an error, the rows before it must be right.
-fn compare(
-    snapshot: &Snapshot,
-    table: Table,
-    request: ScanRequest,
-    expected: &[(Key, Row)],
-) -> StepResult {
-    let batch_rows = request.batch_rows;
-    let mut rows = Vec::new();
-    for batch in snapshot.scan(table.id, request)? {
-        let batch = match batch {
-            Ok(batch) => batch,
-            Err(error) => {
-                let before = &expected[..rows.len().min(expected.len())];
-                assert_same(table, snapshot.position(), &rows, before);
-                return Err(error);
-            }
-        };
-        assert!(
-            batch.num_rows() <= batch_rows,
-            "{} rows in a batch",
-            batch.num_rows()
-        );
-        rows.extend(table.rows(&batch));
-    }
-    assert_same(table, snapshot.position(), &rows, expected);
-    Ok(())
+/// Compares all rows of a table, and looks some of them up, and their neighbours.
+fn check_table(snapshot: &Snapshot, table: Table, rows: &Rows) -> StepResult {
+    let everything = compare::all_columns(table, table.range(None, None), 1_000);
+    compare::scan(snapshot, table, everything, rows_between(rows, None, None))?;
+    compare::look_ups(snapshot, table, rows, &some_keys(rows))
 }
 
-fn count(snapshot: &Snapshot, table: Table, request: ScanRequest, expected: usize) -> StepResult {
-    let mut rows = 0;
-    for batch in snapshot.scan(table.id, request)? {
-        rows += batch?.num_rows();
-    }
-    assert_eq!(
-        rows,
-        expected,
-        "rows of {table:?} at {}",
-        snapshot.position()
-    );
-    Ok(())
-}
-
-/// Compares rows.
-///
-/// # Panics
-/// When they differ, with the first difference: whole tables would not be readable.
-pub fn assert_same(
-    table: Table,
-    position: CommitPosition,
-    found: &[(Key, Row)],
-    expected: &[(Key, Row)],
-) {
-    let differs = |index: &usize| found.get(*index) != expected.get(*index);
-    if let Some(index) = (0..found.len().max(expected.len())).find(differs) {
-        panic!(
-            "{table:?} at {position}, row {index}: found {:?}, expected {:?} ({} and {} rows)",
-            found.get(index),
-            expected.get(index),
-            found.len(),
-            expected.len()
-        );
-    }
+/// Keys from all over a table, and their neighbours.
+fn some_keys(rows: &Rows) -> Vec<Key> {
+    let stride = (rows.len() / KEYS_LOOKED_UP).max(1);
+    let some = rows.keys().step_by(stride);
+    some.flat_map(|&key| [key, key + 1]).collect()
 }
 
 impl fmt::Debug for Replica {

@@ -1,0 +1,156 @@
+//! Compares what a snapshot shows with what the model says.
+//!
+//! Every function panics at the first difference, naming table, position and row: whole tables
+//! would not be readable. An error of the store is handed on; what came before it is compared.
+
+use arrow_array::RecordBatch;
+use lsm::{ScanRequest, Snapshot, StoreError};
+use types::CommitPosition;
+
+use crate::model::{Key, Row, Rows};
+use crate::tables::{BatchRows, Table};
+
+/// All columns of the rows in a range.
+pub fn all_columns(table: Table, range: lsm::KeyRange, batch_rows: usize) -> ScanRequest {
+    ScanRequest {
+        projection: (0..table.columns()).collect(),
+        range,
+        batch_rows,
+    }
+}
+
+/// Rows that are expected one after another.
+struct Expected<'a, I> {
+    table: Table,
+    position: CommitPosition,
+    rows: I,
+    compared: usize,
+    _model: std::marker::PhantomData<&'a Row>,
+}
+
+impl<'a, I: Iterator<Item = (Key, &'a Row)>> Expected<'a, I> {
+    fn new(snapshot: &Snapshot, table: Table, rows: I) -> Self {
+        Self {
+            table,
+            position: snapshot.position(),
+            rows,
+            compared: 0,
+            _model: std::marker::PhantomData,
+        }
+    }
+
+    fn compare(&mut self, batch: &RecordBatch) {
+        let found = BatchRows::new(self.table, batch);
+        for index in 0..found.len() {
+            let expected = self.rows.next();
+            let same = expected
+                .is_some_and(|(key, row)| found.key(index) == key && found.equals(index, row));
+            if !same {
+                self.differs(Some((found.key(index), found.row(index))), expected);
+            }
+            self.compared += 1;
+        }
+    }
+
+    fn finish(mut self) {
+        if let Some(expected) = self.rows.next() {
+            self.differs(None, Some(expected));
+        }
+    }
+
+    fn differs(&self, found: Option<(Key, Row)>, expected: Option<(Key, &Row)>) -> ! {
+        panic!(
+            "{:?} at {}, row {}: found {found:?}, expected {expected:?}",
+            self.table, self.position, self.compared
+        )
+    }
+}
+
+/// A scan of all columns against the expected rows.
+pub fn scan<'a>(
+    snapshot: &Snapshot,
+    table: Table,
+    request: ScanRequest,
+    expected: impl Iterator<Item = (Key, &'a Row)>,
+) -> Result<(), StoreError> {
+    let batch_rows = request.batch_rows;
+    let mut expected = Expected::new(snapshot, table, expected);
+    for batch in snapshot.scan(table.id, request)? {
+        let batch = batch?;
+        let rows = batch.num_rows();
+        assert!(rows <= batch_rows, "{rows} rows in a batch");
+        expected.compare(&batch);
+    }
+    expected.finish();
+    Ok(())
+}
+
+/// Scans of all columns of neighbouring ranges against the expected rows of all.
+pub fn scans<'a>(
+    snapshot: &Snapshot,
+    table: Table,
+    ranges: Vec<lsm::KeyRange>,
+    expected: impl Iterator<Item = (Key, &'a Row)>,
+) -> Result<(), StoreError> {
+    let mut expected = Expected::new(snapshot, table, expected);
+    for range in ranges {
+        for batch in snapshot.scan(table.id, all_columns(table, range, 1_000))? {
+            expected.compare(&batch?);
+        }
+    }
+    expected.finish();
+    Ok(())
+}
+
+/// The number of rows of a scan without columns.
+pub fn count(
+    snapshot: &Snapshot,
+    table: Table,
+    range: lsm::KeyRange,
+    expected: usize,
+) -> Result<(), StoreError> {
+    let request = ScanRequest {
+        projection: Vec::new(),
+        range,
+        batch_rows: 1_000,
+    };
+    let mut rows = 0;
+    for batch in snapshot.scan(table.id, request)? {
+        rows += batch?.num_rows();
+    }
+    let position = snapshot.position();
+    assert_eq!(rows, expected, "rows of {table:?} at {position}");
+    Ok(())
+}
+
+/// Look-ups of keys, one by one and all together in this order, against the model's rows.
+pub fn look_ups(
+    snapshot: &Snapshot,
+    table: Table,
+    rows: &Rows,
+    keys: &[Key],
+) -> Result<(), StoreError> {
+    let position = snapshot.position();
+    for &key in keys {
+        let found = table.get(snapshot, key)?;
+        let expected = rows.get(&key);
+        assert_eq!(
+            found.as_ref(),
+            expected,
+            "key {key} of {table:?} at {position}"
+        );
+    }
+    let columns: Vec<usize> = (0..table.columns()).collect();
+    let found = snapshot.multi_get(table.id, &table.key_arrays(keys), &columns)?;
+    let is_there: Vec<bool> = keys.iter().map(|key| rows.contains_key(key)).collect();
+    let is_found: Vec<bool> = found.found.iter().collect();
+    assert_eq!(is_found, is_there, "{keys:?} of {table:?} at {position}");
+    let there = keys.iter().filter_map(|key| Some((*key, rows.get(key)?)));
+    let mut expected = Expected::new(snapshot, table, there);
+    found
+        .batches
+        .iter()
+        .for_each(|batch| expected.compare(batch));
+    expected.finish();
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Without faults: whatever the order of steps, snapshots show what the model says.
+
+use crate::replica::{Replica, Step};
+
+/// Steps of an ordinary run.
+pub const STEPS: usize = 400;
+
+/// A running replica with three tables.
+///
+/// # Panics
+/// When the store does not open or make tables, though nothing fails.
+pub fn started(seed: u64) -> Replica {
+    let mut replica = Replica::new(seed);
+    start_with_tables(&mut replica);
+    replica
+}
+
+/// Starts a new replica and makes three tables.
+///
+/// # Panics
+/// When the store does not open or make tables, though nothing fails.
+pub fn start_with_tables(replica: &mut Replica) {
+    replica.start().expect("a new store opens");
+    for _ in 0..3 {
+        replica.step(Step::CreateTable).expect("tables can be made");
+    }
+}
+
+/// Takes steps, compares everything and stops.
+///
+/// # Panics
+/// At a violation, or when a step fails.
+pub fn run(seed: u64, steps: usize) -> Replica {
+    let mut replica = started(seed);
+    for number in 0..steps {
+        let step = replica.random_step();
+        if let Err(error) = replica.step(step) {
+            panic!("step {number}, {step:?}: {error}; {replica:?}");
+        }
+    }
+    replica.check_everything().expect("nothing fails");
+    replica.stop();
+    replica
+}
