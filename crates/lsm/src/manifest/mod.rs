@@ -71,13 +71,15 @@ impl Manifest {
         let (state, read) = if is_new(env, directory)? {
             (ManifestState::default(), None)
         } else {
+            // The process before may have ended between a rename and its sync: names of further
+            // files must not become durable before those that they follow.
+            sync_directory(env, directory)?;
             let read = ReadLog::read(env, directory, current::read(env, directory)?)?;
             (replay(directory, &read)?, Some(read))
         };
         let log = match (start_log(env, directory, &state, read.as_ref()), read) {
             // A full disk must not keep a store from being read.
             (Err(StoreError::DiskFull { .. }), Some(read)) if read.is_marked() => {
-                sync_directory(env, directory)?;
                 Log::resume(env, directory, &read)?
             }
             (started, _) => started?,
