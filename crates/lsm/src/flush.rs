@@ -22,6 +22,7 @@ use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::manifest::{Change, Edit, Manifest, RunId};
 use crate::merge::Merger;
+use crate::museum::{self, Exhibit};
 use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
@@ -102,6 +103,9 @@ impl Store {
             bytes_before += memory_bytes(&frozen.frozen);
             flushed.push(FlushedTree { tree, written });
         }
+        if museum::shows(Exhibit::FlushPositionLate) {
+            return self.commit_flush(flushed, self.snapshots().published());
+        }
         self.commit_flush(flushed, published)
     }
 
@@ -161,6 +165,13 @@ impl Store {
                 position: CommitPosition(published.position),
                 metadata: Arc::clone(&published.metadata),
             });
+        }
+        if museum::shows(Exhibit::PublishedBeforeRuns) {
+            let changes = edit.changes.pop().into_iter().collect();
+            manifest.commit(&Edit { changes })?;
+        }
+        if museum::shows(Exhibit::DurableBeforeCommit) {
+            self.set_durable(published.clone());
         }
         if !edit.changes.is_empty() {
             let committed = manifest.commit(&edit);

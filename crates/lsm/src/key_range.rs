@@ -2,6 +2,8 @@
 
 use types::key::SortKey;
 
+use crate::museum::{self, Exhibit};
+
 /// Half-open range of keys; `None` = unbounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyRange {
@@ -50,7 +52,9 @@ impl KeyRange {
 
     /// Whether every key of `first..=last` is in the range.
     pub(crate) fn contains(&self, first: &SortKey, last: &SortKey) -> bool {
-        !self.is_after(first) && !self.is_before(last)
+        let inclusive =
+            museum::shows(Exhibit::RangeEndInclusive) && self.end.as_ref() == Some(last);
+        !self.is_after(first) && (inclusive || !self.is_before(last))
     }
 }
 

@@ -11,6 +11,7 @@
 //!   `cursor`, `block`, `selection`, `batch`, `gather`: how versions are read.
 //! * `lookup`: how the rows of given keys are found without merging.
 //! * [`manifest`], [`segment`], [`page_cache`]: what is on disk.
+//! * `museum`: bugs for the tests to find, without effect in the product.
 
 mod batch;
 mod block;
@@ -30,6 +31,8 @@ mod memory_run;
 mod merge;
 mod merge_job;
 mod merge_step;
+#[cfg(not(feature = "museum"))]
+mod museum;
 mod policy;
 mod recovery;
 mod retention;
@@ -48,6 +51,8 @@ mod visibility;
 
 pub mod error;
 pub mod manifest;
+#[cfg(feature = "museum")]
+pub mod museum;
 pub mod options;
 pub mod page_cache;
 pub mod scan;

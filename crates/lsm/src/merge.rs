@@ -33,6 +33,7 @@ use crate::block::{Block, Cells, Summary};
 use crate::cursor::{Cursor, Window};
 use crate::error::StoreError;
 use crate::key_form::{BytesForm, KeyForm, U64Form, U128Form};
+use crate::museum::{self, Exhibit};
 use crate::selection::{Selection, SourceId};
 
 /// Rows of a large block that one step may consume: keeps the selection small.
@@ -334,6 +335,9 @@ impl<'a, F: KeyForm> Slice<'a, F> {
             return key < other_key;
         }
         let (position, other_position) = (self.positions.at(row), other.positions.at(other_row));
+        if museum::shows(Exhibit::OlderVersionFirst) && position != other_position {
+            return position < other_position;
+        }
         position > other_position || position == other_position && self.age < other.age
     }
 

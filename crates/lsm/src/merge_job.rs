@@ -27,6 +27,7 @@ use crate::key_range::KeyRange;
 use crate::manifest::Edit;
 use crate::merge::Merger;
 use crate::merge_step::MergeStep;
+use crate::museum::{self, Exhibit};
 use crate::policy;
 use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
@@ -179,6 +180,17 @@ impl Store {
         let table = tree.layout.table;
         let mut changes = outcome.changes(table);
         changes.extend(manifest.forgets(table, idle));
+        if museum::shows(Exhibit::InputsDeletedEarly) {
+            let paths = outcome.retired.iter().map(|segment| segment.info().id);
+            paths.for_each(|id| {
+                drop(
+                    self.factory
+                        .env
+                        .disk
+                        .remove(&id.path(&self.factory.directory)),
+                )
+            });
+        }
         if let Err(error) = manifest.commit(&Edit { changes }) {
             return Err(self.failed_commit(error, std::iter::once(written)));
         }

@@ -20,6 +20,7 @@ use types::TableId;
 use types::key::SortKey;
 
 use crate::manifest::{Change, RunId};
+use crate::museum::{self, Exhibit};
 use crate::run::{DiskRun, RunSegment};
 use crate::segment::{Segment, SegmentId, SegmentInfo};
 
@@ -120,6 +121,9 @@ impl MergeStep<'_> {
         }
         match &self.end {
             Some(end) if part.key_min() >= end => Fate::Stays,
+            Some(end) if part.key_max() >= end && museum::shows(Exhibit::BoundNotRaised) => {
+                Fate::Stays
+            }
             Some(end) if part.key_max() >= end => Fate::Raised(end.clone()),
             _ if self.moving.contains(&part.info().id) => Fate::Moves,
             _ => Fate::Goes,

@@ -20,6 +20,7 @@ use types::{TableId, TableSchema};
 use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::manifest::{Manifest, ManifestState, RunState, SEGMENTS_DIRECTORY, TableState};
+use crate::museum::{self, Exhibit};
 use crate::run::{DiskRun, RunSegment};
 use crate::segment::{FilterMemory, Segment, SegmentId};
 use crate::tree::Tree;
@@ -161,7 +162,7 @@ fn delete_leftovers(env: &Env, directory: &Path, state: &ManifestState) -> Resul
         let Some(id) = name.and_then(SegmentId::from_file_name) else {
             continue;
         };
-        if !named.contains(&id) {
+        if !named.contains(&id) && !museum::shows(Exhibit::LeftoversKept) {
             env.disk
                 .remove(&path)
                 .map_err(|error| io_error("removal", &path, &error))?;

@@ -33,6 +33,7 @@ use crate::block::{Block, Summary};
 use crate::error::StoreError;
 use crate::fold::Folded;
 use crate::merge::{Filter, Rows};
+use crate::museum::{self, Exhibit};
 use crate::selection::Selection;
 
 /// Which positions must stay apart, at one moment.
@@ -154,6 +155,10 @@ impl Retention {
                 up_to: self.lowest(),
                 to: 0,
             },
+            _ if museum::shows(Exhibit::PositionForgottenEarly) => Collapse {
+                up_to: self.lowest(),
+                to: 0,
+            },
             Outside::NoneAmong(positions) => Collapse {
                 up_to: positions.max,
                 to: positions.min,
@@ -194,7 +199,9 @@ impl Retention {
     }
 
     fn drops_delete(&self, stripe: u64) -> bool {
-        self.outside == Outside::NoneOlder && stripe == self.lowest()
+        let none_older =
+            self.outside == Outside::NoneOlder || museum::shows(Exhibit::DeleteDroppedEarly);
+        none_older && stripe == self.lowest()
     }
 }
 
@@ -246,7 +253,7 @@ impl RetentionFilter {
             KeyState::Settled { stripe: settled } if *settled == stripe => return Ok(()),
             KeyState::Folding {
                 stripe: folding, ..
-            } if *folding == stripe => {
+            } if *folding == stripe || museum::shows(Exhibit::PatchFoldedTooFar) => {
                 return self.fold(rows.block, row, kind, hidden, out);
             }
             _ => self.end_stripe(out),

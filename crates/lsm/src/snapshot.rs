@@ -9,6 +9,7 @@ use types::{CommitPosition, TableId, Value};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::lookup::{self, FoundRows, Row, View};
+use crate::museum::{self, Exhibit};
 use crate::scan::{Scan, ScanRequest, split};
 use crate::store::Store;
 use crate::tree::Tree;
@@ -40,12 +41,11 @@ impl Snapshot {
     /// Reads rows of a table, key ascending.
     pub fn scan(&self, table: TableId, request: ScanRequest) -> Result<Scan, StoreError> {
         let tree = self.store.readable_tree(table)?;
-        Ok(Scan::new(
-            &tree,
-            self.position,
-            request,
-            self.store.page_cache(),
-        ))
+        let position = match museum::shows(Exhibit::TableReadAsOfNow) {
+            true => self.store.visible().0,
+            false => self.position,
+        };
+        Ok(Scan::new(&tree, position, request, self.store.page_cache()))
     }
 
     /// The row of one key: the wanted `columns` of it, or `None` if the snapshot sees no such

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::museum::{self, Exhibit};
 use crate::retention::Retention;
 
 /// The position and metadata of the last publish.
@@ -110,6 +111,9 @@ impl Snapshots {
     /// What a merge on disk has to keep at this moment.
     pub fn retention_on_disk(&self) -> Retention {
         let state = self.state.lock();
+        if museum::shows(Exhibit::DurablePositionForgotten) {
+            return state.retention([]);
+        }
         state.retention(std::iter::once(state.durable).chain(state.flushing))
     }
 
@@ -160,8 +164,10 @@ impl Snapshots {
 
 impl State {
     fn retention(&self, recoverable: impl IntoIterator<Item = u64>) -> Retention {
-        let pins = self.pins.keys().copied().chain(recoverable);
-        let oldest_hold = self.holds.keys().next().copied();
+        let forgotten = usize::from(museum::shows(Exhibit::OldestSnapshotForgotten));
+        let pins = self.pins.keys().copied().skip(forgotten).chain(recoverable);
+        let mut oldest_hold = self.holds.keys().next().copied();
+        oldest_hold.take_if(|_| museum::shows(Exhibit::HistoryHoldForgotten));
         Retention::new(self.published.position, pins, oldest_hold)
     }
 }

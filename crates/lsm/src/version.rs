@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use crate::memory_run::MemoryRun;
+use crate::museum::{self, Exhibit};
 use crate::run::DiskRun;
 
 /// The runs of a tree, newest first in every list and from list to list.
@@ -65,7 +66,10 @@ impl Version {
     /// Hands all open runs over to a flush.
     pub fn froze(&self) -> Self {
         let mut next = self.clone();
-        next.frozen = self.memory_runs().cloned().collect();
+        if museum::shows(Exhibit::FailedFlushForgotten) {
+            next.frozen.clear();
+        }
+        next.frozen = next.memory_runs().cloned().collect();
         next.open.clear();
         next
     }
@@ -99,6 +103,7 @@ impl Version {
     pub fn last_idle_truncation(&self) -> Option<u64> {
         let in_memory = self.memory_runs().map(|run| run.positions().min);
         let on_disk = self.runs.iter().map(|run| run.positions().min);
+        let on_disk = on_disk.filter(|_| !museum::shows(Exhibit::TruncationForgottenEarly));
         let oldest = in_memory.chain(on_disk).min().unwrap_or(u64::MAX);
         self.truncations
             .iter()

@@ -4,14 +4,14 @@
 //! would not be readable. An error of the store is handed on; what came before it is compared.
 
 use arrow_array::RecordBatch;
-use lsm::{ScanRequest, Snapshot, StoreError};
+use lsm::{KeyRange, ScanRequest, Snapshot, StoreError};
 use types::CommitPosition;
 
 use crate::model::{Key, Row, Rows};
 use crate::tables::{BatchRows, Table};
 
 /// All columns of the rows in a range.
-pub fn all_columns(table: Table, range: lsm::KeyRange, batch_rows: usize) -> ScanRequest {
+pub fn all_columns(table: Table, range: KeyRange, batch_rows: usize) -> ScanRequest {
     ScanRequest {
         projection: (0..table.columns()).collect(),
         range,
@@ -20,22 +20,20 @@ pub fn all_columns(table: Table, range: lsm::KeyRange, batch_rows: usize) -> Sca
 }
 
 /// Rows that are expected one after another.
-struct Expected<'a, I> {
+struct Expected<I> {
     table: Table,
     position: CommitPosition,
     rows: I,
     compared: usize,
-    _model: std::marker::PhantomData<&'a Row>,
 }
 
-impl<'a, I: Iterator<Item = (Key, &'a Row)>> Expected<'a, I> {
+impl<'a, I: Iterator<Item = (Key, &'a Row)>> Expected<I> {
     fn new(snapshot: &Snapshot, table: Table, rows: I) -> Self {
         Self {
             table,
             position: snapshot.position(),
             rows,
             compared: 0,
-            _model: std::marker::PhantomData,
         }
     }
 
@@ -89,7 +87,7 @@ pub fn scan<'a>(
 pub fn scans<'a>(
     snapshot: &Snapshot,
     table: Table,
-    ranges: Vec<lsm::KeyRange>,
+    ranges: Vec<KeyRange>,
     expected: impl Iterator<Item = (Key, &'a Row)>,
 ) -> Result<(), StoreError> {
     let mut expected = Expected::new(snapshot, table, expected);
@@ -106,7 +104,7 @@ pub fn scans<'a>(
 pub fn count(
     snapshot: &Snapshot,
     table: Table,
-    range: lsm::KeyRange,
+    range: KeyRange,
     expected: usize,
 ) -> Result<(), StoreError> {
     let request = ScanRequest {

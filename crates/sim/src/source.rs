@@ -17,7 +17,7 @@ use crate::model::{Change, Key, Row, State, Transaction, Write};
 pub const KEYS: Key = 4_000;
 
 /// Keys that are written over and over.
-const HOT_KEYS: Key = 20;
+pub const HOT_KEYS: Key = 20;
 
 /// How the keys of one transaction are chosen.
 #[derive(Clone, Copy)]

@@ -1,5 +1,7 @@
 //! Who may depend on whom, read from `cargo tree`.
 //!
+//! Nor may the product have bugs that tests can switch on: they are a Cargo feature.
+//!
 //! The list of a crate's dependencies is searched for names, because `cargo tree -i NAME` also
 //! "passes" on a misspelt name.
 
@@ -28,6 +30,12 @@ const ABSENT: [(&str, &[&str]); 7] = [
     ("hedgerow", &["sim", "bench", "peers", "testbed", "xtask"]),
 ];
 
+/// What is shipped.
+const PRODUCT: &str = "hedgerow";
+
+/// A feature that nothing shipped may have, and whose it is.
+const TEST_FEATURE: (&str, &str) = ("lsm", "museum");
+
 /// Findings over all crates of the list that exist.
 pub fn check() -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
@@ -42,23 +50,28 @@ pub fn check() -> Result<Vec<Finding>> {
             }
         }
     }
+    if has_feature(PRODUCT, TEST_FEATURE)? {
+        let (package, feature) = TEST_FEATURE;
+        findings.push(format!(
+            "{PRODUCT} must not have {package}'s feature {feature}"
+        ));
+    }
     Ok(findings)
+}
+
+/// Whether a shipped crate is built from another one with a feature.
+fn has_feature(shipped: &str, (package, feature): (&str, &str)) -> Result<bool> {
+    let list = tree(shipped, "{lib} {f}")?;
+    let features = |line: &str| {
+        let (name, features) = line.split_once(' ')?;
+        (name == package).then(|| features.split([',', ' ']).any(|found| found == feature))
+    };
+    Ok(list.lines().filter_map(features).any(|found| found))
 }
 
 /// Names of everything that the shipped crate is built from, itself left out.
 fn dependencies(package: &str) -> Result<BTreeSet<String>> {
-    let arguments = [
-        "tree",
-        "-p",
-        package,
-        "-e",
-        "normal,build",
-        "--prefix",
-        "none",
-        "--format",
-        "{p}",
-    ];
-    let list = output(&mut cargo_command(&arguments))?;
+    let list = tree(package, "{p}")?;
     let names = list
         .lines()
         .filter_map(|line| line.split_whitespace().next());
@@ -66,6 +79,13 @@ fn dependencies(package: &str) -> Result<BTreeSet<String>> {
         .filter(|name| *name != package)
         .map(str::to_owned)
         .collect())
+}
+
+/// Everything that the shipped crate is built from, a line each.
+fn tree(package: &str, format: &str) -> Result<String> {
+    let edges = ["-e", "normal,build", "--prefix", "none"];
+    let arguments = ["tree", "-p", package, "--format", format];
+    output(cargo_command(&arguments).args(edges))
 }
 
 fn matches(dependency: &str, name: &str) -> bool {
@@ -83,6 +103,13 @@ mod tests {
     fn the_list_of_dependencies_is_not_empty_where_there_are_some() -> Result<()> {
         // Guards against a check that passes because it looks at nothing.
         assert!(dependencies("xtask")?.contains("anyhow"));
+        Ok(())
+    }
+
+    #[test]
+    fn features_are_seen() -> Result<()> {
+        assert!(has_feature("xtask", ("clap", "derive"))?);
+        assert!(!has_feature("xtask", ("clap", "no such feature"))?);
         Ok(())
     }
 

@@ -21,6 +21,7 @@ use crate::block::{Block, WantedRows};
 use crate::error::StoreError;
 use crate::gather::{Span, Spans, gather};
 use crate::layout::Layout;
+use crate::museum::{self, Exhibit};
 use crate::stats::LookupCounts;
 use crate::version::Version;
 
@@ -83,7 +84,10 @@ pub(crate) fn multi_get(
         rows[key.place] = answers.answer(key.newest, patched)?;
     }
     let found = BooleanBuffer::collect_bool(rows.len(), |place| rows[place].is_some());
-    let rows: Vec<Answer> = rows.into_iter().flatten().collect();
+    let mut rows: Vec<Answer> = rows.into_iter().flatten().collect();
+    if museum::shows(Exhibit::RowsInOrderFound) {
+        rows.sort_unstable();
+    }
     let mut batches = Vec::new();
     answers.batches(&rows, &mut batches)?;
     Ok(FoundRows { found, batches })

@@ -12,6 +12,7 @@ use env::{Disk, WritableFile};
 
 use crate::disk_error::{io_failed, sync_failed};
 use crate::error::StoreError;
+use crate::museum::{self, Exhibit};
 
 /// The file and how much of it holds whole records.
 pub(super) struct AppendFile {
@@ -60,6 +61,9 @@ impl AppendFile {
 
     fn undo_append(&mut self, error: &io::Error) -> StoreError {
         self.file = None;
+        if museum::shows(Exhibit::AppendUndoneLate) {
+            return io_failed("write", &self.path, error);
+        }
         match self.sync() {
             Ok(()) => io_failed("write", &self.path, error),
             Err(_) => sync_failed(&self.path, error),
@@ -68,7 +72,10 @@ impl AppendFile {
 
     /// Makes everything appended durable. After an error the file must not be used any more.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
-        let synced = self.open()?.sync();
+        let mut synced = self.open()?.sync();
+        if synced.is_err() && museum::shows(Exhibit::SyncRetried) {
+            synced = self.open()?.sync();
+        }
         synced.map_err(|error| sync_failed(&self.path, &error))
     }
 

@@ -9,6 +9,7 @@ use super::header::{CURRENT_MAGIC, HEADER_BYTES, Header};
 use super::log::{LogNumber, header_error, read_file};
 use crate::disk_error::{damaged, sync_failed};
 use crate::error::StoreError;
+use crate::museum::{self, Exhibit};
 
 const CURRENT: &str = "CURRENT";
 const CURRENT_NEW: &str = "CURRENT.new";
@@ -41,12 +42,16 @@ pub(super) fn switch(env: &Env, directory: &Path, log: LogNumber) -> Result<(), 
     let (bytes, _) = Header { number: log.0 }.encode(CURRENT_MAGIC);
     let mut file = AppendFile::create(&env.disk, new.clone())?;
     file.append(&bytes)?;
-    file.sync()?;
+    if !museum::shows(Exhibit::CurrentUnsynced) {
+        file.sync()?;
+    }
     let sync_names = || {
         let synced = env.disk.sync_directory(directory);
         synced.map_err(|error| sync_failed(directory, &error))
     };
-    sync_names()?;
+    if !museum::shows(Exhibit::LogNameUnsynced) {
+        sync_names()?;
+    }
     let path = path(directory);
     env.disk
         .rename(&new, &path)

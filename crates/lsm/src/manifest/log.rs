@@ -21,6 +21,7 @@ use super::header::{HEADER_BYTES, Header, HeaderError, LOG_MAGIC};
 use crate::byte_fields::{FieldReader, put_u32, put_u64};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
+use crate::museum::{self, Exhibit};
 
 /// Length, checksum, sequence number.
 const RECORD_HEAD_BYTES: usize = 4 + 4 + 8;
@@ -183,7 +184,9 @@ impl Log {
         put_u64(&mut record, sequence);
         record.extend_from_slice(payload);
         self.records.append(&record)?;
-        self.records.sync()?;
+        if !museum::shows(Exhibit::RecordUnsynced) {
+            self.records.sync()?;
+        }
         self.end = ChainEnd { sequence, checksum };
         Ok(())
     }
@@ -295,7 +298,7 @@ impl ReadLog {
                 .map_err(|detail| damaged(&path, at, None, detail))?;
         };
         let length = reader.at as u64;
-        if length < mark.length {
+        if length < mark.length && !museum::shows(Exhibit::DamageTakenForTornEnd) {
             let detail = torn.unwrap_or_else(|| "the file ends too early".to_owned());
             return Err(damaged(&path, length, None, detail));
         }
@@ -371,7 +374,7 @@ impl<'a> RecordReader<'a> {
         };
         let payload = rest.get(..length as usize).ok_or_else(ends_early)?;
         let found = record_checksum(self.checksum, length, sequence, payload);
-        if found != expected {
+        if found != expected && !museum::shows(Exhibit::RecordChecksumIgnored) {
             return Err(checksum_mismatch(expected, found));
         }
         if let Some(end) = self

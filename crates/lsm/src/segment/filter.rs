@@ -27,6 +27,7 @@ use xorf::BinaryFuse8;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::byte_fields::{FieldReader, Malformed, put_u32, put_u64};
+use crate::museum::{self, Exhibit};
 
 /// Distinct keys at which a part ends, with the page that reaches them. Measured for 65,000,
 /// 260,000 and a million: 9.6, 9.2 and 9.05 bits a key, 51, 64 and 79 ns to build.
@@ -104,6 +105,7 @@ impl FilterBuilder {
     ) {
         let first = rows.start;
         let is_new = |row: usize| match row == first {
+            true if museum::shows(Exhibit::FilterLacksKeys) => key_before.is_none(),
             true => key_before.is_none_or(|key| keys.compare_key(row, key).is_ne()),
             false => keys.compare(row - 1, keys, row).is_ne(),
         };

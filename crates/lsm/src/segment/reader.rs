@@ -29,6 +29,7 @@ use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
 use super::{KeyHash, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
+use crate::museum::{self, Exhibit};
 use crate::page_cache::{PageCache, PageKey};
 
 /// Pages that one access reads to build a filter.
@@ -308,7 +309,7 @@ impl Segment {
     ) -> Result<Buffer, StoreError> {
         let bytes = self.read(offset, length as usize)?;
         let found = format::block_checksum(self.info.id, offset, &bytes);
-        if found == checksum {
+        if found == checksum || museum::shows(Exhibit::BlockChecksumIgnored) {
             return Ok(bytes);
         }
         let mismatch = checksum_mismatch(checksum, found);

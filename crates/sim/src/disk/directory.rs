@@ -100,6 +100,11 @@ impl SimulatedDirectory {
         found
     }
 
+    /// Whether all names are durable.
+    pub(super) fn is_settled(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     pub(super) fn sync(&mut self) {
         self.durable = self.names.clone();
         self.changes.clear();

@@ -47,6 +47,11 @@ impl SimulatedFile {
         (self.len() + length).next_multiple_of(BLOCK_BYTES) as u64 - self.occupied_bytes()
     }
 
+    /// Whether all of it is durable.
+    pub(super) fn is_settled(&self) -> bool {
+        self.dropped.is_empty() && self.bytes == self.durable
+    }
+
     pub(super) fn append(&mut self, bytes: &[u8]) {
         Arc::make_mut(&mut self.bytes).extend_from_slice(bytes);
     }

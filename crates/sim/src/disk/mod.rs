@@ -284,6 +284,14 @@ impl SimulatedDisk {
         digest.digest()
     }
 
+    /// Whether a power cut would change nothing.
+    pub fn is_settled(&self) -> bool {
+        let world = self.world();
+        let mut directories = world.directories.values();
+        directories.all(SimulatedDirectory::is_settled)
+            && world.files.values().all(SimulatedFile::is_settled)
+    }
+
     /// Bytes that the files occupy, in whole blocks.
     pub fn occupied_bytes(&self) -> u64 {
         let world = self.world();

@@ -8,9 +8,9 @@ use lsm::{Snapshot, Store};
 use rand::Rng;
 use types::{CommitPosition, TableId};
 
-use super::{Cursor, Kept, Replica, StepResult, metadata, some_keys};
+use super::{Cursor, Kept, Replica, StepResult, metadata};
 use crate::compare;
-use crate::model::{Change, State};
+use crate::model::{Change, Key, State};
 use crate::tables::{Table, rows_between};
 
 /// Background work is mostly done after so many operations.
@@ -24,9 +24,10 @@ struct Arrival {
     store: Arc<Store>,
     /// What is visible before.
     state: Arc<State>,
-    /// Read before, in parts.
+    /// Read before, in parts and by these keys.
     table: Option<Table>,
     parts: usize,
+    keys: Vec<Key>,
     changes: Changes,
     /// Published then.
     position: CommitPosition,
@@ -83,6 +84,7 @@ impl Replica {
             state: Arc::clone(&self.visible_state),
             table: self.some_table(),
             parts: self.random.random_range(1..6),
+            keys: self.random_keys(),
             changes,
             position: self.source.log()[stop.transaction - 1].position,
         };
@@ -132,7 +134,7 @@ impl Arrival {
         let rows = self.state.rows(table.id);
         let parts = snapshot.split(table.id, self.parts)?;
         compare::scans(snapshot, table, parts, rows_between(&rows, None, None))?;
-        compare::look_ups(snapshot, table, &rows, &some_keys(&rows))
+        compare::look_ups(snapshot, table, &rows, &self.keys)
     }
 }
 

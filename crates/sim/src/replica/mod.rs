@@ -36,7 +36,7 @@ use crate::compare;
 use crate::disk::{Crash, Faults, SimulatedDisk};
 use crate::environment;
 use crate::model::{Change, Key, Rows, State, Write};
-use crate::source::{KEYS, Source};
+use crate::source::{HOT_KEYS, KEYS, Source};
 use crate::tables::{Table, rows_between};
 use watch::{Image, Watch};
 
@@ -669,17 +669,12 @@ impl Replica {
         compare::count(snapshot, table, range, expected.count())
     }
 
-    /// Looks keys up in a kept snapshot or in a new one: neighbours, some twice, in any order.
+    /// Looks keys up in a kept snapshot or in a new one.
     fn look_up(&mut self) -> StepResult {
         let Some(table) = self.some_table() else {
             return Ok(());
         };
-        let first = self.random.random_range(0..KEYS);
-        let nearby = self.random.random_range(1..KEYS);
-        let count = self.random.random_range(1..40);
-        let keys: Vec<Key> = (0..count)
-            .map(|_| (first + self.random.random_range(0..nearby)) % KEYS)
-            .collect();
+        let keys = self.random_keys();
         let index = self.random.random_range(0..=self.kept.len());
         match self.kept.get(index) {
             Some(kept) => {
@@ -690,6 +685,16 @@ impl Replica {
                 compare::look_ups(&self.store().pin(), table, &rows, &keys)
             }
         }
+    }
+
+    /// Neighbours, some twice, in any order.
+    fn random_keys(&mut self) -> Vec<Key> {
+        let keys = [HOT_KEYS, KEYS][self.random.random_range(0..2)];
+        let first = self.random.random_range(0..keys);
+        let nearby = self.random.random_range(1..keys);
+        let count = self.random.random_range(1..40);
+        let key = |_| (first + self.random.random_range(0..nearby)) % keys;
+        (0..count).map(key).collect()
     }
 
     fn split(&mut self) -> StepResult {
@@ -838,11 +843,12 @@ fn check_table(snapshot: &Snapshot, table: Table, rows: &Rows) -> StepResult {
     compare::look_ups(snapshot, table, rows, &some_keys(rows))
 }
 
-/// Keys from all over a table, and their neighbours.
+/// Keys from all over a table and their neighbours, and some of those that come and go.
 fn some_keys(rows: &Rows) -> Vec<Key> {
     let stride = (rows.len() / KEYS_LOOKED_UP).max(1);
     let some = rows.keys().step_by(stride);
-    some.flat_map(|&key| [key, key + 1]).collect()
+    let hot = (0..HOT_KEYS).step_by(HOT_KEYS as usize / KEYS_LOOKED_UP);
+    some.flat_map(|&key| [key, key + 1]).chain(hot).collect()
 }
 
 impl fmt::Debug for Replica {

@@ -57,8 +57,9 @@ pub struct Seen {
     pub first: HashSet<u64>,
     /// Contents of disks after a crash in a recovery; none of them is in `first`.
     pub later: HashSet<u64>,
-    /// Contents with what had to be found in them: what need not be checked again.
-    known: HashSet<(u64, u64)>,
+    /// Contents with what had to be found in them, and whether another crash could change them:
+    /// what need not be checked again.
+    known: HashSet<(u64, (u64, bool))>,
     /// Recoveries that were checked.
     pub checked: u64,
 }
@@ -69,10 +70,12 @@ impl Seen {
         let contents = replica.disk().contents();
         if crashes == 1 {
             self.first.insert(contents);
+            self.later.remove(&contents);
         } else if !self.first.contains(&contents) {
             self.later.insert(contents);
         }
-        let is_new = self.known.insert((contents, replica.expectation()));
+        let expectation = (replica.expectation(), replica.disk().is_settled());
+        let is_new = self.known.insert((contents, expectation));
         self.checked += u64::from(is_new);
         is_new
     }
