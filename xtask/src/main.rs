@@ -4,6 +4,7 @@
 //! * `cargo xtask ci`: formatting, lints, documentation, tidy, tests: what `.ci/run` calls.
 //! * `cargo xtask tidy`: the rules of the code base that compilers do not check.
 //! * `cargo xtask fuzz`: hostile and arbitrary input for a parser, with coverage as the guide.
+//! * `cargo xtask simulate`: crash states and model operations of the trees, seed after seed.
 //! * `cargo xtask soak`, `cargo xtask tpch`: long runs against a real PostgreSQL.
 
 mod ci;
@@ -38,6 +39,11 @@ enum Task {
     Tidy,
     /// Feed a parser with input that coverage guides
     Fuzz(fuzz::Options),
+    /// Check the trees on a simulated disk: crashes, faults, damage, seed after seed
+    ///
+    /// [--crash-states 1000000] [--operations 10000000] [--seconds 86400] [--seed 1000000]
+    /// [--runs N] [--scenario NAME]
+    Simulate(PassedOn),
     /// Kill hedgerow and crash PostgreSQL under load; check every answer
     ///
     /// [--seconds 120] [--kills 20] [--restarts 2] [--scale 20] [--answers-min 1000] [--seed N]
@@ -71,9 +77,17 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => ci::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Simulate(PassedOn { arguments }) => simulate(&arguments),
         Task::Soak(PassedOn { arguments }) => run_in_testbed("soak", &arguments),
         Task::Tpch(PassedOn { arguments }) => run_in_testbed("tpch", &arguments),
     }
+}
+
+/// Runs the simulation, optimised.
+fn simulate(arguments: &[String]) -> Result<()> {
+    let own = ["run", "--release", "-p", "sim", "--bin", "simulate", "--"];
+    let passed_on = arguments.iter().map(String::as_str);
+    cargo(&own.into_iter().chain(passed_on).collect::<Vec<_>>())
 }
 
 /// Builds the binary under test, then runs a program of the `testbed` crate on it.

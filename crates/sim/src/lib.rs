@@ -4,10 +4,11 @@
 //! * [`clock`]: a clock that stands still until it is moved.
 //! * [`model`], [`source`], [`tables`]: what the trees must show, and a made-up source.
 //! * [`replica`]: the store, fed from the source and checked against the model by [`compare`].
-//! * [`scenario`]: what is done to a replica, given a seed.
+//! * [`scenario`]: what is done to a replica, given a seed; [`campaign`]: a long run of them.
 //!
 //! Nothing in the product uses this crate.
 
+pub mod campaign;
 pub mod clock;
 pub mod compare;
 pub mod disk;
