@@ -138,11 +138,23 @@ pub fn look_ups(
             "key {key} of {table:?} at {position}"
         );
     }
+    look_up_together(snapshot, table, rows, keys)
+}
+
+/// One look-up of all keys in this order, against the model's rows.
+pub fn look_up_together(
+    snapshot: &Snapshot,
+    table: Table,
+    rows: &Rows,
+    keys: &[Key],
+) -> Result<(), StoreError> {
     let columns: Vec<usize> = (0..table.columns()).collect();
     let found = snapshot.multi_get(table.id, &table.key_arrays(keys), &columns)?;
-    let is_there: Vec<bool> = keys.iter().map(|key| rows.contains_key(key)).collect();
-    let is_found: Vec<bool> = found.found.iter().collect();
-    assert_eq!(is_found, is_there, "{keys:?} of {table:?} at {position}");
+    for (key, found) in keys.iter().zip(&found.found) {
+        let position = snapshot.position();
+        let is_there = rows.contains_key(key);
+        assert_eq!(found, is_there, "key {key} of {table:?} at {position}");
+    }
     let there = keys.iter().filter_map(|key| Some((*key, rows.get(key)?)));
     let mut expected = Expected::new(snapshot, table, there);
     found

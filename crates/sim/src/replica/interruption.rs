@@ -1,4 +1,4 @@
-//! What other threads do while the store flushes or merges: a table is read, changes arrive and
+//! What other threads do while the store flushes or merges: tables are read, changes arrive and
 //! are published, snapshots are taken, all between two operations of the disk.
 
 use std::collections::BTreeMap;
@@ -11,10 +11,14 @@ use types::{CommitPosition, TableId};
 use super::{Cursor, Kept, Replica, StepResult, metadata};
 use crate::compare;
 use crate::model::{Change, Key, State};
+use crate::source::{HOT_KEYS, KEYS};
 use crate::tables::{Table, rows_between};
 
 /// Background work is mostly done after so many operations.
 const OPERATIONS_MAX: u32 = 16;
+
+/// One of so many keys is looked up.
+const KEYS_STRIDE: Key = 8;
 
 /// Changes by table, in order.
 type Changes = BTreeMap<TableId, Vec<(CommitPosition, Change)>>;
@@ -24,8 +28,8 @@ struct Arrival {
     store: Arc<Store>,
     /// What is visible before.
     state: Arc<State>,
-    /// Read before, in parts and by these keys.
-    table: Option<Table>,
+    /// Read before, each in so many parts, and by these keys.
+    tables: Vec<TableId>,
     parts: usize,
     keys: Vec<Key>,
     changes: Changes,
@@ -82,13 +86,20 @@ impl Replica {
         let arrival = Arrival {
             store: Arc::clone(self.store()),
             state: Arc::clone(&self.visible_state),
-            table: self.some_table(),
+            tables: self.table_ids(),
+            keys: self.keys_all_over(),
             parts: self.random.random_range(1..6),
-            keys: self.random_keys(),
             changes,
             position: self.source.log()[stop.transaction - 1].position,
         };
         (arrival, stop)
+    }
+
+    /// Those that come and go, and an even choice of the others.
+    fn keys_all_over(&mut self) -> Vec<Key> {
+        let first = HOT_KEYS + self.random.random_range(0..KEYS_STRIDE);
+        let others = (first..KEYS).step_by(KEYS_STRIDE as usize);
+        (0..HOT_KEYS).chain(others).collect()
     }
 
     fn arrived(&mut self, outcome: Outcome, stop: Cursor, position: CommitPosition) -> StepResult {
@@ -128,13 +139,13 @@ impl Arrival {
     }
 
     fn read(&self, snapshot: &Snapshot) -> StepResult {
-        let Some(table) = self.table else {
-            return Ok(());
-        };
-        let rows = self.state.rows(table.id);
-        let parts = snapshot.split(table.id, self.parts)?;
-        compare::scans(snapshot, table, parts, rows_between(&rows, None, None))?;
-        compare::look_ups(snapshot, table, &rows, &self.keys)
+        for table in self.tables.iter().map(|&id| Table { id }) {
+            let rows = self.state.rows(table.id);
+            let parts = snapshot.split(table.id, self.parts)?;
+            compare::scans(snapshot, table, parts, rows_between(&rows, None, None))?;
+            compare::look_up_together(snapshot, table, &rows, &self.keys)?;
+        }
+        Ok(())
     }
 }
 

@@ -52,6 +52,9 @@ const SNAPSHOTS_MAX: usize = 4;
 /// Keys of a table that are looked up, about, when all of it is compared.
 const KEYS_LOOKED_UP: usize = 8;
 
+/// Keys that are looked up at once where all are.
+const KEYS_TOGETHER: usize = 100;
+
 /// One step that a replica takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -212,6 +215,15 @@ impl Replica {
             source: Rc::new(Source::with_writes(writes_max)),
             ..self
         }
+    }
+
+    /// The same with room for every filter.
+    pub fn with_filters(self) -> Self {
+        let options = StoreOptions {
+            filter_bytes: usize::MAX,
+            ..self.options.clone()
+        };
+        Self { options, ..self }
     }
 
     /// The disk, to plan faults.
@@ -823,16 +835,34 @@ impl Replica {
 
     fn check_all_tables(&self, snapshot: &Snapshot, state: &State) -> StepResult {
         for &id in self.tables.keys() {
-            let compared = check_table(snapshot, Table { id }, &state.rows(id));
             self.note(|done| done.rows += state.rows(id).len() as u64);
-            match (compared, &self.damage) {
-                (Err(error @ StoreError::Corrupt { .. }), Some(damage)) => {
-                    damage.borrow_mut().push(error);
-                }
-                (compared, _) => compared?,
+            self.tolerate(check_table(snapshot, Table { id }, &state.rows(id)))?;
+        }
+        Ok(())
+    }
+
+    /// Looks every key of every table up, there or not.
+    pub fn look_everything_up(&self) -> StepResult {
+        let snapshot = self.store().pin();
+        let keys: Vec<Key> = (0..KEYS).collect();
+        for table in self.tables.keys().map(|&id| Table { id }) {
+            let rows = self.visible_state.rows(table.id);
+            for keys in keys.chunks(KEYS_TOGETHER) {
+                let compared = compare::look_up_together(&snapshot, table, &rows, keys);
+                self.tolerate(compared)?;
             }
         }
         Ok(())
+    }
+
+    fn tolerate(&self, compared: StepResult) -> StepResult {
+        match (compared, &self.damage) {
+            (Err(error @ StoreError::Corrupt { .. }), Some(damage)) => {
+                damage.borrow_mut().push(error);
+                Ok(())
+            }
+            (compared, _) => compared,
+        }
     }
 }
 
