@@ -5,9 +5,11 @@
 //! * [`replica`]: a backlog of random updates drained beside a PostgreSQL subscriber.
 //! * [`pages`]: the page format beside Rose's figures, a memory copy, Parquet and row blocks.
 //! * [`weather`]: readings inserted in random order under a memory limit.
+//! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`results`]: the table and the JSON file.
 
+mod chart;
 mod limits;
 mod pages;
 mod replica;
