@@ -11,6 +11,8 @@ const DOCUMENTATION_LINTS: &str = "-D warnings -A rustdoc::private_intra_doc_lin
 /// Formatting, tidy, lints, documentation and all tests; stops at the first failure.
 pub fn run() -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
+    let peers = "crates/peers/Cargo.toml";
+    cargo(&["fmt", "--manifest-path", peers, "--check"])?;
     tidy::run()?;
     cargo(&[
         "clippy",

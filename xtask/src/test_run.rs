@@ -10,7 +10,7 @@ use crate::prerequisites;
 use crate::step::{cargo, cargo_command, observe};
 
 /// Tested with debug assertions.
-pub const LIGHT: [&str; 9] = [
+pub const LIGHT: [&str; 10] = [
     "allocator",
     "types",
     "env",
@@ -19,11 +19,16 @@ pub const LIGHT: [&str; 9] = [
     "sim",
     "replication",
     "testbed",
+    "contender",
     "xtask",
 ];
 
 /// Tested in the release profile.
 pub const HEAVY: [&str; 3] = ["sql", "hedgerow", "bench"];
+
+/// A workspace of its own, whose dependencies take long to build and need what nothing else here
+/// does; tested by hand: `cargo test --manifest-path crates/peers/Cargo.toml`.
+pub const APART: [&str; 1] = ["peers"];
 
 /// Results of test binaries, added up.
 #[derive(Debug, Default, PartialEq, Eq)]

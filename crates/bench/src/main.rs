@@ -36,10 +36,15 @@ enum Experiment {
     /// Size and speed of pages on one core, beside Parquet and row blocks
     Pages(Common),
     /// Weather readings inserted in random order, under a memory limit
-    Weather(Common),
+    Weather {
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        choice: weather::Choice,
+    },
     /// A contender of `weather`: inserts what it is fed
     #[command(hide = true)]
-    WeatherSide(weather::SideArguments),
+    WeatherSide(contender::Arguments),
 }
 
 /// What all experiments take.
@@ -80,10 +85,10 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
-        Experiment::Weather(common) => {
-            let results = weather::run(common.scale)?;
-            print!("{results}");
-            common.json.map_or(Ok(()), |path| results.write(&path))
+        Experiment::Weather { common, choice } => {
+            let outcome = weather::run(common.scale, &choice)?;
+            print!("{outcome}");
+            common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
         Experiment::WeatherSide(arguments) => weather::run_side(&arguments),
         Experiment::Pages(common) => {

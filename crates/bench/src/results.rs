@@ -17,6 +17,8 @@ pub struct Results {
     machine: BTreeMap<&'static str, String>,
     settings: BTreeMap<String, String>,
     results: Vec<Figure>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series: Vec<Series>,
 }
 
 /// One figure.
@@ -31,6 +33,15 @@ pub struct Figure {
     /// The measurements of which the value is the median, in the order in which they were made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<f64>,
+}
+
+/// Raw data of a run, in the order in which they came: what figures are drawn from.
+#[derive(Debug, Serialize)]
+struct Series {
+    metric: String,
+    unit: &'static str,
+    peer: Option<String>,
+    values: Vec<f64>,
 }
 
 impl Results {
@@ -48,6 +59,7 @@ impl Results {
             machine: machine(),
             settings: BTreeMap::new(),
             results: Vec::new(),
+            series: Vec::new(),
         }
     }
 
@@ -82,6 +94,22 @@ impl Results {
             unit,
             peer: peer.map(str::to_owned),
             samples: samples.to_vec(),
+        });
+    }
+
+    /// Notes raw data. They go into the JSON file only.
+    pub fn series(
+        &mut self,
+        metric: &str,
+        values: Vec<f64>,
+        unit: &'static str,
+        peer: Option<&str>,
+    ) {
+        self.series.push(Series {
+            metric: metric.to_owned(),
+            unit,
+            peer: peer.map(str::to_owned),
+            values,
         });
     }
 
@@ -185,6 +213,7 @@ mod tests {
         assert_eq!(json["results"][0]["peer"], "postgresql-subscriber");
         assert!(json["machine"]["cores"].is_string() && json["commit"].is_string());
         assert!(json["results"][0].get("samples").is_none());
+        assert!(json.get("series").is_none());
         Ok(())
     }
 }

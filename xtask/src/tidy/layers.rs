@@ -27,7 +27,10 @@ const ABSENT: [(&str, &[&str]); 7] = [
     ),
     ("replication", &["sql", "datafusion*"]),
     // The product: nothing in it uses what tests and experiments are made of.
-    ("hedgerow", &["sim", "bench", "peers", "testbed", "xtask"]),
+    (
+        "hedgerow",
+        &["sim", "bench", "contender", "peers", "testbed", "xtask"],
+    ),
 ];
 
 /// What is shipped.

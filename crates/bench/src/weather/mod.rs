@@ -2,20 +2,32 @@
 //!
 //! 1. Rows of the weather schema (Table 4; `pages/weather` tells how they are made and why they
 //!    are no easier to compress than a real station's) are put in random order.
-//! 2. A contender runs as a process of its own with a memory limit, on a disk with a profile. It
-//!    reads the rows from its standard input, inserts them in batches of [`BATCH_ROWS`], and
-//!    reports what it saw: see `report`.
+//! 2. Every side runs as a process of its own with a memory limit, on a disk with a profile, one
+//!    after the other. It reads the rows from its standard input, inserts them in batches, and
+//!    reports what it saw: see the crate `contender`. Then its folder goes, and the disk is as
+//!    empty for the next one as it was for it.
 //! 3. The clock runs from the first row until the last one is durable. Then merges end, and what
 //!    is on disk counts as live data.
 //!
-//! Does not yet: run peers, and Rose as published. Without them nothing here is a ratio.
+//! InnoDB would take many hours over all rows, because it gets ever slower. It inserts for a
+//! limited time, and its rate at the end of that counts: that is in its favour, because it only
+//! falls further with size.
+//!
+//! Does not yet: run Rose as published.
 
-mod contender;
+mod figures;
 mod hedgerow_side;
-mod report;
+mod peers_program;
 mod rows;
+mod run;
+mod side;
+mod throughput;
 
-use anyhow::Result;
+use std::fmt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Args;
 use tempfile::TempDir;
 
 use crate::Scale;
@@ -24,15 +36,10 @@ use crate::limits::memory::MemoryLimit;
 use crate::limits::undo::AtEnd;
 use crate::results::Results;
 
-pub use hedgerow_side::{SideArguments, run as run_side};
-use report::Report;
+pub use hedgerow_side::run as run_side;
 use rows::ShuffledRows;
-
-/// Rows of a batch, which becomes visible at once.
-const BATCH_ROWS: usize = 1_000;
-
-/// Rows of a window, of which the slowest counts.
-const WINDOW_ROWS: usize = 100_000;
+use run::{Conditions, Run};
+use side::Side;
 
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,8 @@ struct Plan {
     name: &'static str,
     rows: usize,
     memory_bytes: u64,
+    /// How long InnoDB inserts.
+    innodb_seconds_max: u64,
 }
 
 impl Plan {
@@ -49,65 +58,148 @@ impl Plan {
                 name: "quick",
                 rows: 3_000_000,
                 memory_bytes: 96 << 20,
+                innodb_seconds_max: 40,
             },
             Scale::Full => Self {
                 name: "full",
                 rows: 100_000_000,
                 memory_bytes: 384 << 20,
+                innodb_seconds_max: 600,
             },
         }
     }
 
-    /// Room for rows that are not compressed at all, twice.
+    /// Room for rows that are not compressed at all, twice, and for a server's own files.
     fn disk_bytes(&self) -> u64 {
-        2 * (self.rows * rows::RECORD_BYTES) as u64 + (1 << 30)
+        2 * (self.rows * contender::record::RECORD_BYTES) as u64 + (2 << 30)
     }
 }
 
+/// Who takes part.
+#[derive(Debug, Args)]
+pub struct Choice {
+    /// Runs RocksDB and InnoDB, too; at full scale they run anyway
+    #[arg(long)]
+    peers: bool,
+    /// Runs only this one; may be given again
+    #[arg(long = "contender", value_enum)]
+    sides: Vec<Side>,
+}
+
+impl Choice {
+    fn sides(&self, scale: Scale) -> Vec<Side> {
+        use clap::ValueEnum;
+        if !self.sides.is_empty() {
+            self.sides.clone()
+        } else if self.peers || scale == Scale::Full {
+            Side::value_variants().to_vec()
+        } else {
+            vec![Side::Hedgerow]
+        }
+    }
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Outcome {
+    results: Results,
+    runs: Vec<Run>,
+}
+
 /// Runs the experiment.
-pub fn run(scale: Scale) -> Result<Results> {
+pub fn run(scale: Scale, choice: &Choice) -> Result<Outcome> {
     let plan = Plan::of(scale);
+    let sides = choice.sides(scale);
+    let with_peers = sides.iter().any(|side| *side != Side::Hedgerow);
+    let peers = with_peers.then(peers_program::build).transpose()?;
     let folder = TempDir::with_prefix("bench-weather-")?;
     // Unmounts before the folder goes.
     let _undone = AtEnd;
     let mut results = Results::new("weather", plan.name);
     eprintln!("making {} rows in random order", plan.rows);
     let rows = ShuffledRows::make(plan.rows)?;
-    results.setting("rows", rows.count());
-    results.setting("memory limit, MiB", plan.memory_bytes >> 20);
 
     let disk = Disk::is_possible()
         .then(|| Disk::make(folder.path(), plan.disk_bytes()))
         .transpose()?;
+    let conditions = Conditions {
+        place: disk.as_ref().map_or(folder.path(), Disk::path),
+        memory_bytes: plan.memory_bytes,
+        innodb_seconds_max: plan.innodb_seconds_max,
+        peers,
+    };
+    note_settings(&mut results, plan, disk.is_some(), rows.count());
+    if sides.contains(&Side::Innodb) {
+        let most = format!(
+            "{} s; its rate at the end counts, which is in its favour: it only falls with size",
+            plan.innodb_seconds_max
+        );
+        results.setting("innodb inserts for", most);
+    }
+    let runs = run_all(&mut results, &conditions, disk.as_ref(), &sides, &rows)?;
+    figures::note(&mut results, &runs);
+    Ok(Outcome { results, runs })
+}
+
+/// Runs all sides under all profiles that can be had. A peer that fails is missed in the figures
+/// and noted; it costs nobody else's.
+fn run_all(
+    results: &mut Results,
+    conditions: &Conditions,
+    disk: Option<&Disk>,
+    sides: &[Side],
+    rows: &ShuffledRows,
+) -> Result<Vec<Run>> {
     let profiles: &[_] = match disk {
         Some(_) => &[DiskProfile::Native, DiskProfile::Cloud],
         None => &[DiskProfile::Native],
     };
-    let place = disk.as_ref().map_or(folder.path(), Disk::path);
-    for profile in profiles {
-        if let Some(disk) = &disk {
-            disk.set_profile(*profile)?;
+    let mut runs = Vec::new();
+    for &profile in profiles {
+        for &side in sides {
+            if let Some(disk) = disk {
+                disk.trim()?;
+                disk.set_profile(profile)?;
+            }
+            eprintln!("disk profile {profile}: {side} inserts");
+            match conditions.run(side, profile, rows) {
+                Ok(run) => runs.push(run),
+                Err(error) if side == Side::Hedgerow => return Err(error),
+                Err(error) => {
+                    eprintln!("failed: {error:#}");
+                    results.setting(&format!("{profile}: {side} failed"), format!("{error:#}"));
+                }
+            }
         }
-        eprintln!("inserting, disk profile {profile}");
-        let limit = MemoryLimit::new(&format!("weather-{profile}"), plan.memory_bytes);
-        let report = contender::run(&rows, place, limit.as_ref(), plan.memory_bytes)?;
-        note(&mut results, &profile.to_string(), &report);
     }
-    Ok(results)
+    Ok(runs)
 }
 
-/// Notes what a contender reported under a disk profile.
-fn note(results: &mut Results, profile: &str, report: &Report) {
-    let mut figure = |name: &str, value, unit| {
-        results.figure(&format!("{profile}: {name}"), value, unit, None);
-    };
-    figure("inserts", report.rate(), "rows/s");
-    figure("inserts, last tenth", report.rate_at_end(), "rows/s");
-    figure("slowest window / mean", report.slowest_window(), "x");
-    figure("batch p99.99", report.batch_ms_p9999, "ms");
-    figure("slowest batch", report.batch_ms_max, "ms");
-    figure("on disk", report.bytes_a_row(), "B/row");
-    figure("most on disk / live", report.space_max(), "x");
-    figure("write amplification", report.write_amplification(), "x");
-    figure("merges went on for", report.settle_seconds, "s");
+fn note_settings(results: &mut Results, plan: Plan, profiles: bool, rows: usize) {
+    results.setting("rows", rows);
+    results.setting("memory limit, MiB", plan.memory_bytes >> 20);
+    results.setting(
+        "memory limited",
+        MemoryLimit::new("probe", 1 << 30).is_some(),
+    );
+    results.setting("disk profiles", profiles);
 }
+
+impl Outcome {
+    /// Writes the JSON file, and the figure beside it.
+    pub fn write(&self, json: &Path) -> Result<()> {
+        self.results.write(json)?;
+        let path = json.with_extension("svg");
+        std::fs::write(&path, throughput::draw(&self.runs))
+            .with_context(|| format!("could not write {}", path.display()))
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.results.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,17 +6,15 @@ use anyhow::Result;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
-use types::{ColumnType, TableSchema};
+use contender::record::{COLUMNS, Column, RECORD_BYTES, Record};
+use types::TableSchema;
 
 use crate::pages::draw::Draw;
 use crate::pages::weather;
 
-/// Nine integers of 32 bits and one of 64, in the order of the columns, little-endian.
-pub const RECORD_BYTES: usize = 9 * 4 + 8;
-
 /// The rows.
 pub struct ShuffledRows {
-    records: Vec<[u8; RECORD_BYTES]>,
+    records: Vec<Record>,
 }
 
 /// The table.
@@ -29,9 +27,8 @@ impl ShuffledRows {
     pub fn make(rows: usize) -> Result<Self> {
         let data = weather::data_set(rows)?;
         let mut records = vec![[0; RECORD_BYTES]; data.rows()];
-        let mut at = 0;
-        for (array, column_type) in data.arrays.iter().zip(data.types()) {
-            at += put_column(array, column_type, at, &mut records);
+        for (array, column) in data.arrays.iter().zip(&COLUMNS) {
+            put_column(array, column, &mut records);
         }
         let mut draw = Draw::new(1);
         for last in (1..records.len()).rev() {
@@ -52,24 +49,43 @@ impl ShuffledRows {
     }
 }
 
-/// Puts a column's cells into the records, from byte `at` on; their size.
-fn put_column(
-    array: &ArrayRef,
-    column_type: ColumnType,
-    at: usize,
-    records: &mut [[u8; RECORD_BYTES]],
-) -> usize {
+/// Puts a column's cells into the records.
+fn put_column(array: &ArrayRef, column: &Column, records: &mut [Record]) {
     debug_assert_eq!(array.null_count(), 0, "readings are never NULL");
-    if column_type == ColumnType::Int64 {
+    let at = column.at;
+    if column.bytes == 8 {
         let cells = array.as_primitive::<Int64Type>().values();
         for (record, cell) in records.iter_mut().zip(cells) {
             record[at..at + 8].copy_from_slice(&cell.to_le_bytes());
         }
-        return 8;
+        return;
     }
     let cells = array.as_primitive::<Int32Type>().values();
     for (record, cell) in records.iter_mut().zip(cells) {
         record[at..at + 4].copy_from_slice(&cell.to_le_bytes());
     }
-    4
+}
+
+#[cfg(test)]
+mod tests {
+    use contender::record::KEY_COLUMNS;
+    use types::ColumnType;
+
+    use super::*;
+
+    #[test]
+    fn records_have_the_columns_and_the_key_of_the_table() {
+        let schema = schema().unwrap();
+        assert_eq!(schema.columns.len(), COLUMNS.len());
+        for (column, record) in schema.columns.iter().zip(&COLUMNS) {
+            assert_eq!(column.name, record.name);
+            let bytes = match column.column_type {
+                ColumnType::Int32 => 4,
+                ColumnType::Int64 => 8,
+                other => panic!("{other:?} has no place in a record"),
+            };
+            assert_eq!(bytes, record.bytes, "{}", column.name);
+        }
+        assert_eq!(schema.key, (0..KEY_COLUMNS).collect::<Vec<_>>());
+    }
 }

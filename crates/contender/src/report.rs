@@ -2,29 +2,57 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::WINDOW_ROWS;
+use crate::WINDOW_ROWS;
+use crate::disk_use::Sample;
 
 /// See the module.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Report {
+    /// The contender's settings, in words.
+    pub settings: String,
     /// Rows inserted.
     pub rows: usize,
     /// Seconds until each window of rows was inserted.
     pub window_ends: Vec<f64>,
     /// Seconds until all were durable.
     pub seconds: f64,
-    /// Of 10,000 batches all but one took less, milliseconds.
-    pub batch_ms_p9999: f64,
-    /// The slowest batch, milliseconds.
-    pub batch_ms_max: f64,
+    /// Of batches of the usual size; a contender may take others.
+    pub batch_times: Option<BatchTimes>,
     /// Rows inserted, and bytes on disk then.
-    pub space: Vec<(usize, u64)>,
+    pub space: Vec<Sample>,
     /// Bytes on disk after all merges.
     pub bytes_at_end: u64,
     /// Bytes that were written in all.
     pub bytes_written: u64,
     /// Seconds that merges went on after the last insert.
     pub settle_seconds: f64,
+}
+
+/// How long batches took, milliseconds.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct BatchTimes {
+    /// Of 10,000 batches all but one took less.
+    pub ms_p9999: f64,
+    /// The slowest.
+    pub ms_max: f64,
+}
+
+impl BatchTimes {
+    /// Of batches that took so many microseconds.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub fn of(micros: &[u32]) -> Self {
+        let mut sorted = micros.to_vec();
+        sorted.sort_unstable();
+        let last = sorted.len() - 1;
+        let ms = |index: usize| f64::from(sorted[index]) / 1_000.0;
+        Self {
+            ms_p9999: ms(last * 9_999 / 10_000),
+            ms_max: ms(last),
+        }
+    }
 }
 
 /// Samples of space count once so many rows of all are there: a fraction of the data tells more of
@@ -49,15 +77,16 @@ impl Report {
         (last * WINDOW_ROWS) as f64 / (end - begin)
     }
 
+    /// Seconds that each window of rows took.
+    pub fn window_seconds(&self) -> impl Iterator<Item = f64> {
+        let begins = std::iter::once(&0.0).chain(&self.window_ends);
+        let windows = self.window_ends.iter().zip(begins);
+        windows.map(|(end, begin)| end - begin)
+    }
+
     /// The rate of the slowest window, the mean rate of all being 1.
     pub fn slowest_window(&self) -> f64 {
-        let begins = std::iter::once(&0.0).chain(&self.window_ends);
-        let lengths = self
-            .window_ends
-            .iter()
-            .zip(begins)
-            .map(|(end, begin)| end - begin);
-        let longest = lengths.fold(0.0, f64::max);
+        let longest = self.window_seconds().fold(0.0, f64::max);
         let end = self.window_ends.last().copied().unwrap_or(f64::NAN);
         end / self.window_ends.len() as f64 / longest
     }
@@ -70,9 +99,8 @@ impl Report {
     /// The most that was on disk at a time, what was live then being 1. A row counts as live with
     /// what it takes in the end.
     pub fn space_max(&self) -> f64 {
-        let counts = |&&(rows, _): &&(usize, u64)| rows * SPACE_FROM_SHARE >= self.rows;
-        let share =
-            |&(rows, bytes): &(usize, u64)| bytes as f64 / (rows as f64 * self.bytes_a_row());
+        let counts = |&&(rows, _): &&Sample| rows * SPACE_FROM_SHARE >= self.rows;
+        let share = |&(rows, bytes): &Sample| bytes as f64 / (rows as f64 * self.bytes_a_row());
         self.space
             .iter()
             .filter(counts)
@@ -92,11 +120,11 @@ mod tests {
 
     fn report() -> Report {
         Report {
+            settings: String::new(),
             rows: 4 * WINDOW_ROWS,
             window_ends: vec![1.0, 2.0, 5.0, 6.0],
             seconds: 8.0,
-            batch_ms_p9999: 0.0,
-            batch_ms_max: 0.0,
+            batch_times: None,
             space: vec![
                 (1, 1 << 40),
                 (2 * WINDOW_ROWS, 3 << 20),
@@ -117,5 +145,14 @@ mod tests {
         assert!(is(report.slowest_window(), 0.5));
         assert!(is(report.space_max(), 1.5), "{}", report.space_max());
         assert!(is(report.write_amplification(), 1.5));
+    }
+
+    #[test]
+    fn one_batch_of_ten_thousand_may_be_slower() {
+        let mut micros = vec![1_000; 10_000];
+        micros[3] = 50_000;
+        let times = BatchTimes::of(&micros);
+        assert!((times.ms_p9999 - 1.0).abs() < 1e-9);
+        assert!((times.ms_max - 50.0).abs() < 1e-9);
     }
 }

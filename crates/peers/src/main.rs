@@ -1,0 +1,60 @@
+//! RocksDB and InnoDB as contenders of the experiments: see the crate `contender`.
+//!
+//! * `peers rocksdb`: RocksDB with one of three settings of compression.
+//! * `peers innodb`: MariaDB's server with a table of InnoDB.
+
+mod innodb_side;
+mod mariadb_server;
+mod rocksdb_settings;
+mod rocksdb_side;
+mod row_encoding;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use rocksdb_settings::Compression;
+
+/// Contenders of experiments.
+#[derive(Debug, Parser)]
+struct Command {
+    #[command(subcommand)]
+    contender: Contender,
+}
+
+#[derive(Debug, Subcommand)]
+enum Contender {
+    /// RocksDB inserts what it is fed
+    Rocksdb {
+        #[command(flatten)]
+        arguments: contender::Arguments,
+        #[arg(long, value_enum)]
+        compression: Compression,
+    },
+    /// InnoDB inserts what it is fed
+    Innodb {
+        #[command(flatten)]
+        arguments: contender::Arguments,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(&Command::parse().contender) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(contender: &Contender) -> Result<()> {
+    match contender {
+        Contender::Rocksdb {
+            arguments,
+            compression,
+        } => rocksdb_side::run(arguments, *compression),
+        Contender::Innodb { arguments } => innodb_side::run(arguments),
+    }
+}
