@@ -97,7 +97,7 @@ fn draw_axes(svg: &mut Svg, across: Axis, up: Axis) {
         svg.text((across.from - 8.0, y + 4.0), "end", &label(tick));
     }
     svg.text((across.to, up.from + 30.0), "end", "seconds");
-    svg.text((across.from, up.to - 8.0), "end", "1,000 rows/s");
+    svg.text((across.from - 50.0, up.to - 10.0), "start", "1,000 rows/s");
 }
 
 fn draw_legend(svg: &mut Svg, y: f64, runs: &[&Run]) {
