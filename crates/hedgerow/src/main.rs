@@ -7,6 +7,10 @@ use hedgerow::cli::Arguments;
 use hedgerow::command;
 
 fn main() -> ExitCode {
-    allocator::keep_nothing();
-    command::run(Arguments::parse())
+    let arguments = Arguments::parse();
+    if let Err(error) = allocator::give_back_when_idle() {
+        eprintln!("error: could not start a thread: {error}");
+        return ExitCode::FAILURE;
+    }
+    command::run(arguments)
 }
