@@ -5,56 +5,118 @@
 //! version is copied about log n times. The merges keep what retention asks for: a row that is
 //! updated over and over leaves one version behind once its updates are published.
 //!
+//! The writer merges. Small merges it does at once; a large one goes on with every batch, and is
+//! done before as many rows have arrived as would make the next one:
+//!
+//! ```text
+//! newest                                                          oldest
+//! 1 1 1 1 1 1 1 1  8 8 8   8 8 8 8 8 8 8 8   64 64 64                     thousand rows
+//! └─ at once ───┘          └─ in pieces ─┘   └─ left to the flush ─┘
+//! ```
+//!
 //! Runs are immutable: readers hold the list that they found and wait for nobody.
 
 use std::sync::Arc;
 
 use crate::error::StoreError;
-use crate::key_range::KeyRange;
-use crate::layout::Layout;
+use crate::memory_merge::MemoryMerge;
 use crate::memory_run::MemoryRun;
-use crate::merge::Merger;
-use crate::retention::{Retention, RetentionFilter};
-use crate::selection::Selection;
+use crate::retention::Outside;
+use crate::store::Store;
+use crate::tree::Tree;
+use crate::version::{Version, memory_bytes};
 
 /// Runs of one size class that are merged into one.
 const TIER_RUNS: usize = 8;
 
-/// Runs that together are larger are left alone: the writer waits for these merges. One of this
-/// size takes about 10 ms (of 64 MiB 75: then 1,000 rows took as long now and then).
+/// Runs that together are larger are left alone: the flush is near, and merges them anyway.
 const MERGE_BYTES_MAX: usize = 8 << 20;
 
+/// Runs that together are larger are merged in pieces. One of this size takes about 3 ms.
+const AT_ONCE_BYTES_MAX: usize = 512 << 10;
+
+/// So are runs that together are a larger share of C0, where that is small.
+const AT_ONCE_SHARE: usize = 256;
+
+/// Rows that are merged for each row that arrives: 1 would do, if rows arrived evenly.
+const MERGED_ROWS_A_ROW: usize = 2;
+
 /// How many of the newest runs (newest first) to merge; `None` while there is nothing to gain.
-pub(crate) fn due_merge(runs: &[Arc<MemoryRun>]) -> Option<usize> {
+fn due_merge(runs: &[Arc<MemoryRun>]) -> Option<usize> {
     let class = |run: &MemoryRun| run.rows().max(1).ilog(TIER_RUNS);
     let newest = class(runs.first()?);
     // A run that outgrew the class of its elders takes them in with the rest.
     let count = runs.iter().take_while(|run| class(run) <= newest).count();
-    let bytes: usize = runs[..count].iter().map(|run| run.bytes()).sum();
-    (count >= TIER_RUNS && bytes <= MERGE_BYTES_MAX).then_some(count)
+    (count >= TIER_RUNS && memory_bytes(&runs[..count]) <= MERGE_BYTES_MAX).then_some(count)
 }
 
-/// Merges memory runs (newest first) into one; `None` when no version stays.
-pub(crate) fn merge_runs(
-    runs: &[Arc<MemoryRun>],
-    retention: Retention,
-    layout: &Layout,
-) -> Result<Option<MemoryRun>, StoreError> {
-    let mut merger = Merger::new();
-    for run in runs {
-        run.window(&KeyRange::all())
-            .into_iter()
-            .for_each(|window| merger.add_window(window));
+impl Store {
+    /// Keeps the number of a tree's memory runs small: merges what a batch of `rows` made due, and
+    /// goes on with a large merge that is under way.
+    pub(crate) fn merge_in_memory(&self, tree: &Tree, rows: usize) -> Result<(), StoreError> {
+        let mut under_way = tree.memory_merge.lock();
+        if let Some(merge) = &mut *under_way {
+            let before = merge.bytes();
+            let more = merge.advance(rows * MERGED_ROWS_A_ROW)?;
+            self.memory.open(merge.bytes() - before);
+            if !more && let Some(merge) = under_way.take() {
+                self.install(tree, merge)?;
+            }
+        }
+        let at_once_bytes_max = AT_ONCE_BYTES_MAX.min(self.memory.max() / AT_ONCE_SHARE);
+        while let Some(mut merge) = self.due_memory_merge(tree, under_way.as_ref()) {
+            if memory_bytes(merge.inputs()) > at_once_bytes_max {
+                // One at a time: while one is under way, the next waits.
+                under_way.get_or_insert(merge);
+                break;
+            }
+            while merge.advance(usize::MAX)? {}
+            self.memory.open(merge.bytes());
+            self.install(tree, merge)?;
+        }
+        Ok(())
     }
-    let collapse = retention.collapse();
-    let mut filter = RetentionFilter::new(retention);
-    let mut kept = Selection::new(layout.all_columns.clone());
-    while merger.advance(&mut filter, &mut kept)? {}
-    if kept.rows() == 0 {
-        return Ok(None);
+
+    /// A merge of runs that are newer than those of the merge under way.
+    fn due_memory_merge(
+        &self,
+        tree: &Tree,
+        under_way: Option<&MemoryMerge>,
+    ) -> Option<MemoryMerge> {
+        // Not the whole version: a flush may end meanwhile, and whoever holds the last version
+        // that has its frozen runs frees them, which takes long.
+        let due = |version: &Version| {
+            let taken = under_way.and_then(|merge| version.place_of(merge.inputs()));
+            let newest = &version.open[..taken.unwrap_or(version.open.len())];
+            let count = due_merge(newest)?;
+            Some((newest[..count].to_vec(), version.truncations.clone()))
+        };
+        let (inputs, truncations) = due(&tree.version())?;
+        let retention = self.snapshots().retention_in_memory();
+        let retention = retention.for_merge(&truncations, Outside::Any);
+        Some(MemoryMerge::new(inputs, retention, &tree.layout))
     }
-    let all = kept.rows();
-    let (rows, keys) = kept.take_all(|batch| batch.versions(collapse))?;
-    assert_eq!(rows.len(), all, "runs to merge are bounded in bytes");
-    Ok(Some(MemoryRun::from_sorted(rows, keys)))
+
+    /// Puts what a merge has made in the place of its inputs, if they are still there.
+    fn install(&self, tree: &Tree, merge: MemoryMerge) -> Result<(), StoreError> {
+        let (inputs, piece_bytes) = (merge.inputs().to_vec(), merge.bytes());
+        let output = merge.finish()?.map(Arc::new);
+        let bytes = output.as_ref().map_or(0, |run| run.bytes());
+        self.memory.open(bytes);
+        let installed = tree.try_update(|version| version.compacted(&inputs, output));
+        let freed = if installed {
+            memory_bytes(&inputs)
+        } else {
+            bytes
+        };
+        self.memory.close(freed + piece_bytes);
+        Ok(())
+    }
+
+    /// Forgets a merge whose inputs have gone.
+    pub(crate) fn drop_memory_merge(&self, under_way: &mut Option<MemoryMerge>) {
+        if let Some(merge) = under_way.take() {
+            self.memory.close(merge.bytes());
+        }
+    }
 }

@@ -112,6 +112,8 @@ impl Store {
     fn freeze(&self, tree: &Tree) -> Arc<Version> {
         let (before, frozen) = tree.update(Version::froze);
         self.memory.freeze(memory_bytes(&before.open));
+        // Its inputs are frozen: nothing would become of it.
+        self.drop_memory_merge(&mut tree.memory_merge.lock());
         frozen
     }
 

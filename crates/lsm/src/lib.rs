@@ -6,7 +6,7 @@
 //!
 //! * [`store`], [`snapshot`], [`scan`]: the interface. [`options`], [`error`], [`stats`].
 //! * `flush`, `merge_job`, `merge_step`, `policy`, `recovery`: background work and opening.
-//! * `tree`, `version`, `c0`, `memory_run`, `run`: what a tree consists of at one moment.
+//! * `tree`, `version`, `c0`, `memory_run`, `memory_merge`, `run`: what a tree consists of at one moment.
 //! * `merge` (the operator), `visibility` and `retention` (its filters), `fold` (patches),
 //!   `cursor`, `block`, `selection`, `batch`, `gather`: how versions are read.
 //! * `lookup`: how the rows of given keys are found without merging.
@@ -27,6 +27,7 @@ mod key_range;
 mod layout;
 mod lookup;
 mod memory_budget;
+mod memory_merge;
 mod memory_run;
 mod merge;
 mod merge_job;

@@ -81,6 +81,9 @@ pub(crate) struct Merger {
     streams: Vec<Stream>,
     last_key: Option<SortKey>,
     finished: bool,
+    /// Rows of one block that one step may consume.
+    step_rows: usize,
+    rows_merged: usize,
 }
 
 impl Stream {
@@ -127,11 +130,23 @@ impl Head<'_> {
 impl Merger {
     /// Merges nothing; streams are added newest first.
     pub fn new() -> Self {
+        Self::with_step_rows(STEP_ROWS)
+    }
+
+    /// The same, in steps of so many rows of one block at most.
+    pub fn with_step_rows(step_rows: usize) -> Self {
         Self {
             streams: Vec::new(),
             last_key: None,
             finished: false,
+            step_rows,
+            rows_merged: 0,
         }
+    }
+
+    /// Rows of all streams that have been merged, those that did not stay included.
+    pub fn rows_merged(&self) -> usize {
+        self.rows_merged
     }
 
     /// Adds the rows of a block in memory as a stream older than those added before.
@@ -248,7 +263,8 @@ impl Merger {
     /// Loads every block that starts within the rows that `first` could contribute to this step.
     fn load_overlapping(&mut self, first: usize) -> Result<(), StoreError> {
         let window = self.window(first);
-        let last_key = window.block.versions().keys.key(step_end(window) - 1);
+        let last = step_end(window, self.step_rows) - 1;
+        let last_key = window.block.versions().keys.key(last);
         for stream in &mut self.streams {
             while stream.window.is_none()
                 && stream
@@ -269,7 +285,7 @@ impl Merger {
         let mut slices: Vec<Slice<'_, F>> = Vec::with_capacity(self.streams.len());
         for (age, stream) in self.streams.iter().enumerate() {
             if let Some(window) = &stream.window {
-                slices.push(Slice::new(window, age));
+                slices.push(Slice::new(window, self.step_rows, age));
             }
         }
         cut_at_bound(&mut slices);
@@ -282,6 +298,7 @@ impl Merger {
         self.last_key = Some(last_key);
         for (age, end) in ends {
             if let Some(window) = &mut self.streams[age].window {
+                self.rows_merged += end - window.at;
                 window.at = end;
             }
         }
@@ -290,8 +307,8 @@ impl Merger {
 }
 
 /// The row after the last that one step may consume.
-fn step_end(window: &Window) -> usize {
-    window.end.min(window.at + STEP_ROWS)
+fn step_end(window: &Window, step_rows: usize) -> usize {
+    window.end.min(window.at + step_rows)
 }
 
 /// The rows of one stream in a step.
@@ -308,7 +325,7 @@ struct Slice<'a, F: KeyForm> {
 }
 
 impl<'a, F: KeyForm> Slice<'a, F> {
-    fn new(window: &'a Window, age: usize) -> Self {
+    fn new(window: &'a Window, step_rows: usize, age: usize) -> Self {
         let versions = window.block.versions();
         Self {
             keys: F::view(&versions.keys),
@@ -317,7 +334,7 @@ impl<'a, F: KeyForm> Slice<'a, F> {
             block: &window.block,
             source: None,
             at: window.at,
-            end: step_end(window),
+            end: step_end(window, step_rows),
             age,
         }
     }

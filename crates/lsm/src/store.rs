@@ -22,16 +22,15 @@ use env::{DirectoryLock, Env};
 use parking_lot::{Mutex, RwLock};
 use types::{CommitPosition, TableId, TableSchema, VersionRows};
 
-use crate::c0;
 use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::manifest::{Change, Edit, Manifest, SEGMENTS_DIRECTORY};
 use crate::memory_budget::MemoryBudget;
+use crate::memory_merge::merge_runs;
 use crate::memory_run::MemoryRun;
 use crate::options::StoreOptions;
 use crate::page_cache::PageCache;
 use crate::recovery::{Recovered, recover};
-use crate::retention::Outside;
 use crate::row_length::check_row_lengths;
 use crate::run_writer::SegmentFactory;
 use crate::segment::FilterMemory;
@@ -175,6 +174,7 @@ impl Store {
         }))?;
         self.trees.write().remove(&table);
         let (last, _) = tree.update(|_| Version::default());
+        self.drop_memory_merge(&mut tree.memory_merge.lock());
         self.memory.close(memory_bytes(&last.open));
         self.memory.free(memory_bytes(&last.frozen));
         for part in last.runs.iter().flat_map(|run| &run.segments) {
@@ -212,47 +212,20 @@ impl Store {
             return Ok(());
         }
         check_row_lengths(table, &rows)?;
+        let batch_rows = rows.len();
         let mut run = MemoryRun::sort(rows, &tree.layout);
         if run.has_duplicates() {
             let retention = self.snapshots.retention_in_memory();
-            let folded = c0::merge_runs(&[Arc::new(run)], retention, &tree.layout)?;
+            let folded = merge_runs(&[Arc::new(run)], retention, &tree.layout)?;
             run = folded.expect("folding equal positions keeps one version each");
         }
         self.memory.open(run.bytes());
         tree.update(|version| version.ingested(Arc::new(run)));
-        self.merge_in_memory(&tree)?;
+        self.merge_in_memory(&tree, batch_rows)?;
         if self.memory.wants_flush() {
             self.flush_signal.notify();
         }
         Ok(())
-    }
-
-    /// Keeps the number of a tree's memory runs small.
-    fn merge_in_memory(&self, tree: &Tree) -> Result<(), StoreError> {
-        loop {
-            // Not the whole version: a flush may end meanwhile, and whoever holds the last version
-            // that has its frozen runs frees them, which takes long.
-            let due = |version: &Version| {
-                let count = c0::due_merge(&version.open)?;
-                Some((version.open[..count].to_vec(), version.truncations.clone()))
-            };
-            let Some((inputs, truncations)) = due(&tree.version()) else {
-                return Ok(());
-            };
-            let retention = self
-                .snapshots
-                .retention_in_memory()
-                .for_merge(&truncations, Outside::Any);
-            let output = c0::merge_runs(&inputs, retention, &tree.layout)?.map(Arc::new);
-            let bytes = output.as_ref().map_or(0, |run| run.bytes());
-            self.memory.open(bytes);
-            if tree.try_update(|version| version.compacted(&inputs, output)) {
-                self.memory.close(memory_bytes(&inputs));
-            } else {
-                self.memory.close(bytes);
-                return Ok(());
-            }
-        }
     }
 
     /// Everything older than `position` is invisible to snapshots at or after it.
@@ -295,11 +268,14 @@ impl Store {
         self.durable.lock().clone()
     }
 
-    /// Waits while C0 is over its budget and flushing has not caught up; whether there is room.
-    /// Back-pressure.
+    /// Waits for a moment while a flush is behind, and while C0 is over its budget; whether there
+    /// is room. Back-pressure, for a writer to call before each batch.
     pub fn wait_for_memory(&self, timeout: Duration) -> Result<bool, StoreError> {
-        let over = || self.memory.is_exceeded() && !self.is_stopping() && !self.is_poisoned();
-        self.memory.freed.wait_until(timeout, || !over());
+        let is_over = || self.is_stopping() || self.is_poisoned();
+        let freed = &self.memory.freed;
+        let in_step = || self.memory.wait_max().is_zero() || is_over();
+        freed.wait_until(timeout.min(self.memory.wait_max()), in_step);
+        freed.wait_until(timeout, || !self.memory.is_exceeded() || is_over());
         self.check_poison()?;
         Ok(!self.memory.is_exceeded())
     }

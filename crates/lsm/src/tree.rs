@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::manifest::RunId;
+use crate::memory_merge::MemoryMerge;
 use crate::run::DiskRun;
 use crate::version::Version;
 
@@ -20,6 +21,8 @@ pub(crate) struct Tree {
     /// Why the tree cannot be read: a file was damaged or missing at open. It can still be
     /// written to and dropped; merges leave it alone.
     pub damage: Option<StoreError>,
+    /// The merge of memory runs that goes on piece by piece. Held by the writer during a piece.
+    pub memory_merge: Mutex<Option<MemoryMerge>>,
     /// Held for the moment of a swap only.
     version: RwLock<Arc<Version>>,
     /// Runs that merges are working on.
@@ -35,6 +38,7 @@ impl Tree {
             layout: Arc::new(layout),
             unmergeable: AtomicBool::new(damage.is_some()),
             damage,
+            memory_merge: Mutex::default(),
             version: RwLock::new(Arc::new(version)),
             merging: Mutex::default(),
         }

@@ -47,19 +47,26 @@ impl Version {
         next
     }
 
-    /// Replaces the newest open runs by what they were merged into; `None` when a flush has
+    /// Where these neighbouring runs are among the open ones; `None` when a flush has taken them.
+    pub fn place_of(&self, runs: &[Arc<MemoryRun>]) -> Option<usize> {
+        let newest = runs.first()?;
+        let place = self.open.iter().position(|run| Arc::ptr_eq(run, newest))?;
+        let found = self.open.get(place..place + runs.len());
+        found
+            .is_some_and(|found| is_same(found, runs))
+            .then_some(place)
+    }
+
+    /// Replaces neighbouring open runs by what they were merged into; `None` when a flush has
     /// taken them in the meantime.
     pub fn compacted(
         &self,
         inputs: &[Arc<MemoryRun>],
         output: Option<Arc<MemoryRun>>,
     ) -> Option<Self> {
-        let current = self.open.get(..inputs.len())?;
-        if !is_same(current, inputs) {
-            return None;
-        }
+        let place = self.place_of(inputs)?;
         let mut next = self.clone();
-        next.open.splice(..inputs.len(), output);
+        next.open.splice(place..place + inputs.len(), output);
         Some(next)
     }
 

@@ -3,7 +3,7 @@
 use types::VersionKind;
 
 use super::{Outside, PositionRange, Retention};
-use crate::c0::merge_runs;
+use crate::memory_merge::merge_runs;
 use crate::memory_run::MemoryRun;
 use crate::test_rows::Written::{Delete, PatchNumber, PatchText, Put};
 use crate::test_rows::{Written, layout, read, run};
