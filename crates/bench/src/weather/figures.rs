@@ -4,6 +4,7 @@
 //! Where a goal names no disk profile, the worse of all profiles counts.
 
 use contender::Report;
+use contender::record::RECORD_BYTES;
 
 use super::run::Run;
 use super::side::Side;
@@ -11,10 +12,11 @@ use crate::limits::disk::DiskProfile;
 use crate::results::Results;
 
 /// Notes all figures, and the raw data that the throughput is drawn from.
-pub fn note(results: &mut Results, runs: &[Run]) {
+pub fn note(results: &mut Results, runs: &[Run], memory_bytes: u64) {
     note_ratios(results, runs);
     for run in runs {
         note_run(results, run);
+        note_model(results, run, memory_bytes);
         results.setting(&run.side.to_string(), &run.report.settings);
     }
 }
@@ -45,6 +47,17 @@ fn note_run(results: &mut Results, run: &Run) {
     figure("merges went on for", report.settle_seconds, "s");
     let metric = format!("{profile}: seconds at the end of each window");
     results.series(&metric, report.window_ends.clone(), "s", peer);
+}
+
+/// How often each byte is written beside Rose's model (sections 2.3 and 5.2): two merges write `R`
+/// tuples for each that is inserted, `R` being the root of |C2| / |C0|, counted in tuples. C0 is
+/// taken as large as the memory limit would allow, which is in the model's favour.
+fn note_model(results: &mut Results, run: &Run, memory_bytes: u64) {
+    let c0_rows = memory_bytes as f64 / RECORD_BYTES as f64;
+    let ratio = (run.report.rows as f64 / c0_rows).sqrt().max(1.0);
+    let beside = run.report.write_amplification() / (2.0 * ratio);
+    let metric = format!("{}: write amplification / Rose's model", run.profile);
+    results.figure(&metric, beside, "x", run.side.peer().as_deref());
 }
 
 /// The figures of `goals.md`.

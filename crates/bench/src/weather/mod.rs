@@ -137,7 +137,7 @@ pub fn run(scale: Scale, choice: &Choice) -> Result<Outcome> {
         results.setting("innodb inserts for", most);
     }
     let runs = run_all(&mut results, &conditions, disk.as_ref(), &sides, &rows)?;
-    figures::note(&mut results, &runs);
+    figures::note(&mut results, &runs, plan.memory_bytes);
     Ok(Outcome { results, runs })
 }
 
