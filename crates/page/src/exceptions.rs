@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use crate::bit_packing::{BLOCK, Block, GROUP, Packed, bits, pack_mapped};
+use crate::bit_packing::{BLOCK, Block, GROUP, Packed, bits, mask, pack_mapped};
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::error::PageError;
 use crate::limits::ROWS_MAX;
@@ -151,6 +151,12 @@ impl<'a> Exceptions<'a> {
         self.count == 0
     }
 
+    /// Bounds of the values, as the frame has them; 0 and 0 if there are none.
+    pub(crate) fn extremes(&self) -> (i128, i128) {
+        let base = i128::from(self.base as i64);
+        (base, base + i128::from(mask(self.values.width())))
+    }
+
     /// The numbers of the exceptions in a group of rows.
     #[inline]
     fn in_group(&self, group: usize) -> Range<usize> {
@@ -176,16 +182,25 @@ impl<'a> Exceptions<'a> {
         }
         let group = self.in_group(first / GROUP);
         let slots = &self.slots[group.start..];
-        let (first, last) = ((first % GROUP) as u8, ((end - 1) % GROUP) as u8);
-        let below = count(slots, group.len(), |slot| slot < first);
-        let up_to = count(slots, group.len(), |slot| slot <= last);
+        let bytes = |slot: usize| (slot % GROUP) as u64 * LOWEST;
+        let (first, last) = (bytes(first), bytes(end - 1));
+        let below = count(slots, group.len(), |slots| less(slots, first));
+        let up_to = count(slots, group.len(), |slots| !less(last, slots));
         group.start + below..group.start + up_to.max(below)
     }
 
     /// The exceptions of a block: slots in the block, and values.
     #[inline]
     pub(crate) fn in_block(&self, block: usize) -> impl Iterator<Item = (usize, u64)> + Clone + '_ {
-        let numbers = self.between(block * BLOCK, (block + 1) * BLOCK);
+        self.numbered(self.between(block * BLOCK, (block + 1) * BLOCK))
+    }
+
+    /// Exceptions of a block by their numbers: slots in the block, and values.
+    #[inline]
+    pub(crate) fn numbered(
+        &self,
+        numbers: Range<usize>,
+    ) -> impl Iterator<Item = (usize, u64)> + Clone + '_ {
         numbers.map(|index| (usize::from(self.slots[index]) % BLOCK, self.value(index)))
     }
 
@@ -202,9 +217,21 @@ impl<'a> Exceptions<'a> {
         }
         let group = self.in_group(slot / GROUP);
         let slot = (slot % GROUP) as u8;
+        // Mostly it is not: then that is the only question with an answer to guess.
+        let bytes = u64::from(slot) * LOWEST;
         let slots = &self.slots[group.start..];
-        let index = group.start + count(slots, group.len(), |other| other < slot);
-        (index < group.end && self.slots[index] == slot).then(|| self.value(index))
+        match count(slots, group.len(), |slots| equal(slots, bytes)) {
+            0 => None,
+            _ => self.find_in(group, slot),
+        }
+    }
+
+    /// The value of a slot that is an exception of this group.
+    #[cold]
+    fn find_in(&self, group: Range<usize>, slot: u8) -> Option<u64> {
+        let slots = &self.slots[group.clone()];
+        let index = slots.iter().position(|&other| other == slot)?;
+        Some(self.value(group.start + index))
     }
 
     /// Calls `each(index, value)` for every exception that is at `slots[index]`. Slots ascend,
@@ -285,42 +312,71 @@ fn ascend(slots: &[u8]) -> bool {
     pairs.map(falls).fold(0, |any, falls| any | falls) == 0
 }
 
-/// Slots that are compared at once.
-const STRIDE: usize = 32;
+/// Slots that are compared at once: as the bytes of two words, in few instructions on every
+/// processor.
+const STRIDE: usize = 2 * size_of::<u64>();
 
-/// For each number of slots a mask that has a 1 for as many.
-static MASKS: [[u8; STRIDE]; STRIDE + 1] = {
-    let mut masks = [[0; STRIDE]; STRIDE + 1];
-    let mut count = 0;
+/// The lowest bit of every byte.
+const LOWEST: u64 = u64::MAX / 0xFF;
+
+/// The highest bit of every byte.
+const HIGHEST: u64 = LOWEST << 7;
+
+/// For each number of slots the highest bits of as many bytes.
+static MASKS: [[u64; 2]; STRIDE + 1] = {
+    let mut masks = [[0; 2]; STRIDE + 1];
+    let mut count = 1;
     while count <= STRIDE {
-        let mut index = 0;
-        while index < count {
-            masks[count][index] = 1;
-            index += 1;
-        }
+        masks[count] = masks[count - 1];
+        masks[count][(count - 1) / 8] |= 0x80 << ((count - 1) % 8 * 8);
         count += 1;
     }
     masks
 };
 
-/// How many of the first `count` slots, which are different, `is` holds for. Looks at all of a
-/// stride: where they are is not to be guessed by the processor.
+/// The highest bits of the bytes that are equal.
 #[inline]
-fn count(slots: &[u8], count: usize, is: impl Fn(u8) -> bool) -> usize {
+fn equal(bytes: u64, others: u64) -> u64 {
+    let differ = bytes ^ others;
+    !(((differ & !HIGHEST) + !HIGHEST) | differ) & HIGHEST
+}
+
+/// The highest bits of the bytes that are less than the others.
+#[inline]
+fn less(bytes: u64, others: u64) -> u64 {
+    let low_bits_reach = (bytes | HIGHEST) - (others & !HIGHEST);
+    ((!bytes & others) | (!(bytes ^ others) & !low_bits_reach)) & HIGHEST
+}
+
+/// How many of the first `count` slots `is` holds for, which gives the highest bits of eight bytes.
+/// Looks at all of a stride: where they are is not to be guessed by the processor, nor whether
+/// there are any.
+#[inline]
+fn count(slots: &[u8], count: usize, is: impl Fn(u64) -> u64) -> usize {
     let (mut counted, mut done) = (0, 0);
-    while done < count {
-        let stride = slots[done..].first_chunk::<STRIDE>().copied();
-        let stride = stride.unwrap_or_else(|| padded(&slots[done..]));
+    loop {
+        let words = match slots[done..].first_chunk::<STRIDE>() {
+            Some(stride) => words_of(stride),
+            None => words_of(&padded(&slots[done..])),
+        };
         let mask = &MASKS[(count - done).min(STRIDE)];
-        let masked = |(&slot, &mask): (&u8, &u8)| u8::from(is(slot)) & mask;
-        let in_stride = stride.iter().zip(mask).map(masked);
-        counted += usize::from(in_stride.fold(0, u8::wrapping_add));
+        let bits = |half: usize| (is(words[half]) & mask[half]) >> 7;
+        counted += ((bits(0) + bits(1)).wrapping_mul(LOWEST) >> 56) as usize;
         done += STRIDE;
+        if done >= count {
+            return counted;
+        }
     }
-    counted
+}
+
+#[inline]
+fn words_of(stride: &[u8; STRIDE]) -> [u64; 2] {
+    let (words, _) = stride.as_chunks();
+    [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
 }
 
 #[cold]
+#[inline(never)]
 fn padded(slots: &[u8]) -> [u8; STRIDE] {
     let mut stride = [0; STRIDE];
     stride[..slots.len()].copy_from_slice(slots);
@@ -370,6 +426,25 @@ mod tests {
         section.swap(END_BYTES, END_BYTES + 1);
         let read = Exceptions::open(&mut Cursor::new(&segment), 10, &section).expect("sizes fit");
         assert!(read.check(10).is_err());
+    }
+
+    #[test]
+    fn slots_compare_side_by_side() {
+        let numbers = [0, 1, 2, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF];
+        for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+            // Neighbours that borrow or carry if anything does.
+            let words =
+                |number: u8| u64::from_le_bytes([number, 0, 0xFF, number, 0, 0xFF, 0, number]);
+            let others = u64::from(b) * LOWEST;
+            let expected = |is: fn(&u8, &u8) -> bool| {
+                let bits = words(a)
+                    .to_le_bytes()
+                    .map(|byte| u8::from(is(&byte, &b)) << 7);
+                u64::from_le_bytes(bits)
+            };
+            assert_eq!(equal(words(a), others), expected(u8::eq), "{a} {b}");
+            assert_eq!(less(words(a), others), expected(u8::lt), "{a} {b}");
+        }
     }
 
     #[test]

@@ -82,11 +82,14 @@ impl Page {
     }
 
     /// What the page takes in memory now: its bytes and the columns that have been opened. Grows
-    /// with each column that is opened, by less than a kilobyte.
+    /// with each column that is opened, by less than two kilobytes: its parsed parts, and less than
+    /// one of what is unpacked to look cells up.
     pub fn memory_bytes(&self) -> usize {
-        let is_open = |place: &&ColumnPlace| place.opened.get().is_some();
-        let opened = self.columns.iter().filter(is_open).count();
-        self.bytes.len() + size_of_val(&*self.columns) + opened * OPENED_COLUMN_BYTES
+        let opened = self.columns.iter().filter_map(|place| place.opened.get());
+        let column_bytes = opened
+            .map(|opened| OPENED_COLUMN_BYTES + opened.borrow_dependent().memory_bytes())
+            .sum::<usize>();
+        self.bytes.len() + size_of_val(&*self.columns) + column_bytes
     }
 
     /// Decodes a whole column into an array of its type's

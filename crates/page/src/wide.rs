@@ -60,6 +60,10 @@ pub(crate) fn encode(cells: &[i128], sink: &mut Sink<'_>) -> WideCodec {
 
 /// Wide decimals in a segment, parsed and ready to decode.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be one more load on the way to every cell"
+)]
 pub(crate) enum Wide<'a> {
     Frame { base: i128, distances: Stream<'a> },
     Plain(&'a [[u8; CELL_BYTES]]),

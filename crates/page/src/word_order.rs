@@ -65,6 +65,18 @@ impl Sought {
         self.order.key(word) >= self.key
     }
 
+    /// How far the sought word is above another; as far as can be where that exceeds 32 bits.
+    #[inline]
+    pub(crate) fn distance(self, word: u64) -> i32 {
+        let word = self.order.key(word);
+        let beyond = if self.key < word { i32::MIN } else { i32::MAX };
+        let distance = self.key.wrapping_sub(word) as i64;
+        match i32::try_from(distance) {
+            Ok(distance) if (distance < 0) == (self.key < word) => distance,
+            _ => beyond,
+        }
+    }
+
     /// Where between two words the sought one lies, about: 0 at the lower, 1 at the higher. (Words
     /// further apart than half of all there are give any number: unsigned ones convert slowly.)
     #[inline]

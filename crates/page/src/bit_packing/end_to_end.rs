@@ -128,20 +128,23 @@ pub(super) fn get(packed: &[u8], width: u32, index: usize) -> u64 {
     let rest = packed.get(start..).unwrap_or_default();
     let value = match rest.first_chunk() {
         Some(window) if width <= NARROW_MAX => u64::from_le_bytes(*window) >> shift,
-        _ => (u128::from_le_bytes(window(rest)) >> shift) as u64,
+        _ => wide(rest, shift),
     };
     value & mask(width)
 }
 
-/// The bytes in which the widest value lies, or fewer where the page ends.
+/// The bits behind the first `shift`: as many as the widest value has, or fewer where the page
+/// ends.
 #[cold]
-fn window(rest: &[u8]) -> [u8; 16] {
-    match rest.first_chunk() {
+#[inline(never)]
+fn wide(rest: &[u8], shift: usize) -> u64 {
+    let window = match rest.first_chunk() {
         Some(window) => *window,
         None => {
             let mut window = [0; 16];
             window[..rest.len()].copy_from_slice(rest);
             window
         }
-    }
+    };
+    (u128::from_le_bytes(window) >> shift) as u64
 }

@@ -164,12 +164,29 @@ static ONES_AND_ZEROS: [u32; 2 * BLOCK] = {
     masks
 };
 
-/// The sum of the first `count` values (up to 64) of a block.
+/// The sum of the first `count` values (up to 64) of block number `block` (0 to 3) of the group at
+/// the start of `packed`. They need not be written down on the way.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
-pub(super) fn sum(values: &NarrowBlock, count: usize) -> u64 {
-    let mask: &NarrowBlock = ONES_AND_ZEROS[BLOCK - count..]
+pub(super) fn sum(packed: &[u8], width: u32, block: usize, count: usize) -> u64 {
+    let mask = ONES_AND_ZEROS[BLOCK - count..]
         .first_chunk()
         .expect("a block has no more values");
+    with_width!(width, WIDTH => sum_of_any_block::<WIDTH>(packed, block, mask))
+}
+
+#[inline(always)]
+fn sum_of_any_block<const WIDTH: usize>(packed: &[u8], block: usize, mask: &NarrowBlock) -> u64 {
+    // Only the sum leaves an arm: values that did would leave the registers of vectors.
+    match block {
+        0 => sum_masked(&unpack_block::<WIDTH, 0>(packed), mask),
+        1 => sum_masked(&unpack_block::<WIDTH, 1>(packed), mask),
+        2 => sum_masked(&unpack_block::<WIDTH, 2>(packed), mask),
+        _ => sum_masked(&unpack_block::<WIDTH, 3>(packed), mask),
+    }
+}
+
+#[inline(always)]
+fn sum_masked(values: &NarrowBlock, mask: &NarrowBlock) -> u64 {
     let rows = values.as_chunks::<LANES>().0.iter();
     // No value has more than 29 bits: eight of them, of a lane each, add up within 32.
     let mut sums = [0; LANES];
@@ -181,21 +198,18 @@ pub(super) fn sum(values: &NarrowBlock, count: usize) -> u64 {
     sums.into_iter().map(u64::from).sum()
 }
 
-/// One value of a group.
+/// One value of the groups that are in `packed`, end to end: each has a whole number of words.
+///
+/// The word in which it ends is mostly the one in which it begins, and which values are different
+/// is not to be guessed by the processor: it is loaded in any case.
 #[inline(always)]
-pub(super) fn get(group: &[u8], width: u32, index: usize) -> u64 {
+pub(super) fn get(packed: &[u8], width: u32, index: usize) -> u64 {
     let bit = index / LANES * width as usize;
-    let (word, shift) = (bit / ROWS, bit % ROWS);
-    let at = (word * LANES + index % LANES) * WORD_BYTES;
-    let mut value = u64::from(word_at(group, at));
-    if shift + width as usize > ROWS {
-        value |= u64::from(word_at(group, at + ROW_BYTES)) << ROWS;
-    }
-    value >> shift & mask(width)
-}
-
-#[inline(always)]
-fn word_at(bytes: &[u8], at: usize) -> u32 {
-    let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
-    u32::from_le_bytes(*word.expect("the caller hands over a whole group"))
+    let shift = bit % ROWS;
+    let first = bit / ROWS * LANES + index % LANES;
+    let last = first + LANES * usize::from(shift + width as usize > ROWS);
+    let (words, _) = packed.as_chunks();
+    let word = |at: usize| u64::from(u32::from_le_bytes(words[at]));
+    let value = word(first) | word(last) << ROWS;
+    value >> shift & ((1 << width) - 1)
 }

@@ -223,7 +223,8 @@ impl<'a> Packed<'a> {
     #[inline]
     pub(crate) fn sum(&self, block: usize, count: usize) -> u64 {
         if block * BLOCK < self.count_in_lanes() {
-            return lanes::sum(&self.unpack_lanes(block), count);
+            let (group, number) = (block / BLOCKS_A_GROUP, block % BLOCKS_A_GROUP);
+            return lanes::sum(self.group(group), self.width, number, count);
         }
         let mut values = [0; BLOCK];
         self.unpack(block, &mut values);
@@ -237,10 +238,7 @@ impl<'a> Packed<'a> {
         debug_assert!(index < self.count(), "the caller checks slots");
         match index.checked_sub(self.count_in_lanes()) {
             Some(index) => end_to_end::get(self.rest(), self.width, index),
-            None => {
-                let group = self.group(index / GROUP);
-                lanes::get(group, self.width, index % GROUP)
-            }
+            None => lanes::get(self.bytes, self.width, index),
         }
     }
 

@@ -31,7 +31,9 @@ use crate::error::PageError;
 use crate::exceptions::{self, Exceptions};
 use crate::word_order::{Sought, WordRange};
 
-use super::group::{ROW, add_up, row_sums, widen};
+use super::block_directory::BlockDirectory;
+use super::close_block::{CLOSE, CloseBlock};
+use super::group::{add_up, widen};
 use super::pfor::{above, find_exceptions};
 use super::{Profile, Sink, WordDecoder, append_to, block_bits, buffer_of};
 
@@ -94,6 +96,21 @@ pub(crate) struct Delta<'a> {
     exceptions: Exceptions<'a>,
     starts: Packed<'a>,
     climbs: Packed<'a>,
+    /// Whether words of a block are near to one another.
+    is_close: bool,
+    /// Where close words are to be looked up and blocks are few.
+    directory: Option<BlockDirectory>,
+}
+
+/// Whether words of a block are as near to one another as a [`CloseBlock`] has them.
+fn is_close(step: u64, climb_width: u32, exceptions: &Exceptions<'_>) -> bool {
+    let is_small = |value: i128| value.unsigned_abs() < CLOSE;
+    let (low, high) = exceptions.extremes();
+    // Neither exceeds 66 bits.
+    1 << climb_width <= CLOSE
+        && [step as i64 as i128, low << climb_width, high << climb_width]
+            .into_iter()
+            .all(is_small)
 }
 
 impl<'a> WordDecoder<'a> for Delta<'a> {
@@ -108,9 +125,11 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         Ok(Self {
             first,
             step,
+            is_close: is_close(step, climb_width, &exceptions),
             exceptions,
             starts,
             climbs,
+            directory: None,
         })
     }
 
@@ -150,16 +169,17 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         Ok(())
     }
 
+    /// Not where it is asked for: others would have to make room for what it needs.
+    #[inline(never)]
     fn get(&self, slot: usize) -> u64 {
-        let begin = slot - slot % BLOCK;
+        let (block, slot) = (slot / BLOCK, slot % BLOCK);
         let climb = match self.is_even() {
             true => 0,
             // That of the block's first word, too: a damaged page may have one there.
-            false => self.climb(begin, slot),
+            false => self.climb(block, slot),
         };
-        self.first
+        self.start(block)
             .wrapping_add(self.step.wrapping_mul(slot as u64))
-            .wrapping_add(self.starts.get(slot / BLOCK))
             .wrapping_add(climb)
     }
 
@@ -167,8 +187,8 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         self.unpack(index, words);
     }
 
-    /// Guesses the block, then looks at it as a whole: neither takes the processor by surprise,
-    /// as halving does.
+    /// Finds the block, then looks at it as a whole: neither takes the processor by surprise, as
+    /// halving does.
     fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
         if slots.is_empty() {
             return slots;
@@ -177,7 +197,7 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
         let block = index * BLOCK..(index + 1) * BLOCK;
         let inside = slots.start.max(block.start)..slots.end.min(block.end);
         let word = |slot| self.get(slot);
-        let equal = match inside == block && self.climbs.is_narrow() {
+        let equal = match self.is_close && inside == block {
             true => self.equal_in_block(index, sought),
             false => equal_words(inside.clone(), sought, word),
         };
@@ -202,6 +222,20 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
 }
 
 impl Delta<'_> {
+    /// Unpacks starts to look up cells.
+    pub(super) fn prepare(&mut self) {
+        if self.is_close {
+            let start = |block| self.packed_start(block);
+            self.directory = BlockDirectory::of(self.climbs.blocks(), &self.exceptions, start);
+        }
+    }
+
+    /// Bytes of what is unpacked.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let directory = self.directory.as_ref();
+        directory.map_or(0, BlockDirectory::memory_bytes)
+    }
+
     /// Whether there are no climbs.
     fn is_even(&self) -> bool {
         self.climbs.width() == 0 && self.exceptions.is_empty()
@@ -221,15 +255,26 @@ impl Delta<'_> {
         (word.wrapping_sub(self.step).wrapping_sub(climb), word)
     }
 
+    /// The last of the blocks that begins with a word that is less, or the first of them.
+    #[inline]
+    fn last_less(&self, blocks: Range<usize>, sought: Sought) -> usize {
+        match &self.directory {
+            // The first block may begin in front of the slots, with anything.
+            Some(directory) => {
+                let distance = sought.distance(directory.first());
+                blocks.start + directory.below(blocks.start + 1..blocks.end, distance)
+            }
+            None => self.interpolate(blocks, sought),
+        }
+    }
+
     /// The last of the blocks that begins with a word that is less, or the first of them. The
     /// way from the first block's start to the last one's is taken to be even, which is right or
     /// nearly so for most keys; from there on steps double, and at last it halves.
-    fn last_less(&self, blocks: Range<usize>, sought: Sought) -> usize {
+    #[inline(never)]
+    fn interpolate(&self, blocks: Range<usize>, sought: Sought) -> usize {
         let (mut low, mut high) = (blocks.start, blocks.end - 1);
-        let start = |block| {
-            self.before(block, self.starts.get(block))
-                .wrapping_add(self.step)
-        };
+        let start = |block| self.packed_start(block);
         // The first block may begin in front of the slots, with anything.
         if low == high {
             return low;
@@ -245,8 +290,9 @@ impl Delta<'_> {
         low += 1;
         let share = sought.share(second, last);
         let ahead = (share * (high - low) as i64 as f64) as isize;
-        let (mut guess, mut step) = (low.saturating_add_signed(ahead), 1);
+        let mut guess = low.saturating_add_signed(ahead);
         // The start of `low` is less, that of `high` is not.
+        let mut step = 1;
         while high - low > 1 {
             let block = match step < high - low {
                 true => guess.clamp(low + 1, high - 1),
@@ -261,35 +307,17 @@ impl Delta<'_> {
         low
     }
 
-    /// The slots of the sought word in a whole block of narrow climbs. The sums of rows tell which
-    /// row it is in, or in front of.
+    /// The slots of the sought word in a whole block of close words.
+    #[inline]
     fn equal_in_block(&self, index: usize, sought: Sought) -> Range<usize> {
-        let block = index * BLOCK..(index + 1) * BLOCK;
-        let climbs = self.climbs.unpack_narrow(index);
-        let exceptions = self.exceptions.in_block(index);
-        let mut sums = row_sums(&climbs);
-        for (slot, value) in exceptions.clone() {
-            sums[slot / ROW] = sums[slot / ROW].wrapping_add(self.above(value));
+        let mut climbs = self.climbs.unpack_narrow(index);
+        let mut block = CloseBlock::new(&mut climbs, self.step as i32);
+        for (slot, value) in self.exceptions_in(index) {
+            block.patch(slot, self.above(value) as i32);
         }
-        let mut end = self.before(index, self.starts.get(index));
-        let (mut row, mut before) = (0, end);
-        for sum in sums {
-            end = end
-                .wrapping_add(sum)
-                .wrapping_add(self.step.wrapping_mul(ROW as u64));
-            let is_less = !sought.is_reached(end);
-            row += usize::from(is_less);
-            before = if is_less { end } else { before };
-        }
-        let Some(climbs) = climbs.as_chunks().0.get(row) else {
-            return block.end..block.end;
-        };
-        let mut words = climbs.map(u64::from);
-        for (slot, value) in exceptions.filter(|(slot, _)| slot / ROW == row) {
-            words[slot % ROW] = words[slot % ROW].wrapping_add(self.above(value));
-        }
-        self.add_up(&mut words, before);
-        self.equal_in_row(&words, block.start + row * ROW..block.end, sought)
+        let before = self.start(index).wrapping_sub(self.step);
+        let equal = block.equal(sought.distance(before));
+        index * BLOCK + equal.start..index * BLOCK + equal.end
     }
 
     /// Makes words of climbs that follow one another. `before` is the word in front of them.
@@ -303,37 +331,26 @@ impl Delta<'_> {
         }
     }
 
-    /// The slots of the sought word, where the first row of `slots` has words that are not less.
+    /// The sum of the climbs of a block up to and including that of `slot`, counted from where it
+    /// begins.
     #[inline]
-    fn equal_in_row(&self, row: &[u64; ROW], slots: Range<usize>, sought: Sought) -> Range<usize> {
-        let less = row
-            .iter()
-            .map(|&word| usize::from(!sought.is_reached(word)));
-        // Words that do not ascend may count as less, all of them.
-        let less = less.sum::<usize>().min(ROW - 1);
-        let first = slots.start + less;
-        if sought.compare(row[less]).is_ne() {
-            return first..first;
-        }
-        let next = first + 1;
-        let is_last = match row.get(less + 1) {
-            Some(word) => sought.compare(*word).is_ne(),
-            None => next == slots.end || sought.compare(self.get(next)).is_ne(),
-        };
-        match is_last {
-            true => first..next, // Values of keys are mostly unique.
-            false => first..equal_words(next..slots.end, sought, |slot| self.get(slot)).end,
-        }
+    fn climb(&self, block: usize, slot: usize) -> u64 {
+        let sum = self.climbs.sum(block, slot + 1);
+        let exceptions = self.exceptions_in(block);
+        exceptions.fold(sum, |sum, (other, value)| {
+            let is_behind = u64::from(other > slot);
+            sum.wrapping_add(self.above(value) & is_behind.wrapping_sub(1))
+        })
     }
 
-    /// The sum of the climbs from `begin`, where a block does, up to and including `slot`.
+    /// The exceptions of a block: slots in the block, and values.
     #[inline]
-    fn climb(&self, begin: usize, slot: usize) -> u64 {
-        let sum = self.climbs.sum(begin / BLOCK, slot - begin + 1);
-        let exceptions = self.exceptions.between(begin, slot + 1);
-        exceptions.fold(sum, |sum, exception| {
-            sum.wrapping_add(self.above(self.exceptions.value(exception)))
-        })
+    fn exceptions_in(&self, block: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let numbers = match &self.directory {
+            Some(directory) => directory.exceptions(block),
+            None => self.exceptions.between(block * BLOCK, (block + 1) * BLOCK),
+        };
+        self.exceptions.numbered(numbers)
     }
 
     /// Hands out the words of narrow climbs.
@@ -376,6 +393,23 @@ impl Delta<'_> {
         for (slot, value) in self.exceptions.in_block(index) {
             block[slot] = block[slot].wrapping_add(self.above(value));
         }
+    }
+
+    /// The first word of a block, but for a climb that a damaged page may have there.
+    #[inline]
+    fn start(&self, block: usize) -> u64 {
+        match &self.directory {
+            Some(directory) => {
+                let distance = directory.distance(block) as i64;
+                directory.first().wrapping_add(distance as u64)
+            }
+            None => self.packed_start(block),
+        }
+    }
+
+    fn packed_start(&self, block: usize) -> u64 {
+        self.before(block, self.starts.get(block))
+            .wrapping_add(self.step)
     }
 
     /// What the first climb and step of a block are added to.

@@ -200,6 +200,36 @@ pub(crate) struct Dictionary<'a> {
     rows: usize,
     entries: Stream<'a>,
     codes: Stream<'a>,
+    /// The entries once more, where cells are to be looked up and entries are few.
+    few: Option<FewEntries>,
+}
+
+/// Unpacked entries, as what they are above the lowest: half a kilobyte at most.
+#[derive(Debug)]
+struct FewEntries {
+    base: u64,
+    distances: Box<[u32]>,
+}
+
+const FEW_ENTRIES: usize = 128;
+
+impl FewEntries {
+    /// `None` if they are many or far apart.
+    fn of(entries: &Stream<'_>, count: usize) -> Option<Self> {
+        if count > FEW_ENTRIES {
+            return None;
+        }
+        let base = (0..count).map(|code| entries.get(code) as i64).min()? as u64;
+        let distance = |code| u32::try_from(entries.get(code).wrapping_sub(base)).ok();
+        let distances = (0..count).map(distance).collect::<Option<_>>()?;
+        Some(Self { base, distances })
+    }
+
+    #[inline]
+    fn get(&self, code: usize) -> Option<u64> {
+        let distance = self.distances.get(code)?;
+        Some(self.base.wrapping_add(u64::from(*distance)))
+    }
 }
 
 /// A code as it is decoded. A page has fewer entries than rows, and those fit 16 bits.
@@ -222,7 +252,19 @@ impl<'a> Dictionary<'a> {
             rows,
             entries,
             codes,
+            few: None,
         })
+    }
+
+    /// Unpacks entries to look up cells.
+    pub(super) fn prepare(&mut self) {
+        self.few = FewEntries::of(&self.entries, self.entry_count);
+    }
+
+    /// Bytes of what is unpacked.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let few = self.few.as_ref();
+        few.map_or(0, |few| size_of_val(&*few.distances))
     }
 
     /// Appends all cells.
@@ -246,6 +288,14 @@ impl<'a> Dictionary<'a> {
     #[inline]
     pub(super) fn get(&self, slot: usize) -> Option<u64> {
         let code = usize::from(self.codes.get(slot) as Code);
+        match &self.few {
+            Some(few) => few.get(code),
+            None => self.entry(code),
+        }
+    }
+
+    #[inline(never)]
+    fn entry(&self, code: usize) -> Option<u64> {
         (code < self.entry_count).then(|| self.entries.get(code))
     }
 

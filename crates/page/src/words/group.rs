@@ -9,13 +9,11 @@ use std::array::from_fn;
 
 use multiversion::multiversion;
 
-use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, GROUP, NarrowBlock, NarrowGroup};
+use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, GROUP, NarrowGroup};
 use crate::cell::{Cell, Lane};
 
 /// Neighbours in a block that are added up side by side.
-pub(super) const ROW: usize = 8;
-
-const ROWS: usize = BLOCK / ROW;
+const ROW: usize = 8;
 
 /// Cells that are `base` and a distance each.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
@@ -58,13 +56,6 @@ pub(super) fn add_up<T: Cell>(
             *row = sums.map(T::from_lane);
         }
     }
-}
-
-/// The sums of each eight neighbours of a block.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
-pub(super) fn row_sums(climbs: &NarrowBlock) -> [u64; ROWS] {
-    let rows = climbs.as_chunks::<ROW>().0;
-    from_fn(|row| rows[row].iter().map(|&climb| u64::from(climb)).sum())
 }
 
 /// The largest of some numbers; 0 if there are none.
@@ -124,13 +115,6 @@ mod tests {
         check_sums::<i32>();
         check_sums::<u64>();
         check_sums::<i128>();
-    }
-
-    #[test]
-    fn rows_of_a_block_add_up() {
-        let climbs: NarrowBlock = from_fn(|i| u32::MAX - i as u32);
-        let sum = |row: usize| (0..ROW).map(|i| u64::from(climbs[row * ROW + i])).sum();
-        assert_eq!(row_sums(&climbs), from_fn::<u64, ROWS, _>(sum));
     }
 
     #[test]

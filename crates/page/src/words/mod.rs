@@ -8,6 +8,8 @@
 //!
 //! Does not: know cells that are NULL (see `nulls`) or wider than a word (see `wide`).
 
+mod block_directory;
+mod close_block;
 mod constant;
 mod delta;
 mod dictionary;
@@ -348,6 +350,16 @@ impl<'a> Stream<'a> {
     /// The word of a slot, which is below the number of rows.
     #[inline]
     pub(crate) fn get(&self, slot: usize) -> u64 {
+        // Two questions are easier to guess for the processor than one with five answers.
+        match self {
+            Self::Pfor(pfor) => pfor.get(slot),
+            Self::RunLength(run_length) => run_length.get(slot),
+            _ => self.get_otherwise(slot),
+        }
+    }
+
+    #[inline(never)]
+    fn get_otherwise(&self, slot: usize) -> u64 {
         each_codec!(self, codec => codec.get(slot))
     }
 
@@ -381,6 +393,10 @@ const NO_STREAM_CODEC: PageError =
 
 /// Words in a segment, parsed and ready to decode.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be one more load on the way to every cell"
+)]
 pub(crate) enum Words<'a> {
     Stream(Stream<'a>),
     Dictionary(Dictionary<'a>),
@@ -401,6 +417,28 @@ impl<'a> Words<'a> {
             WordCodec::Multiples => Self::Multiples(Multiples::open(cursor, rows, section)?),
             _ => Self::Stream(Stream::open_as(codec, plain_bytes, cursor, rows, section)?),
         })
+    }
+
+    /// Unpacks what makes it faster to look up cells, for a column that stays open for that: less
+    /// than a kilobyte.
+    pub(crate) fn prepare(mut self) -> Self {
+        match &mut self {
+            Self::Dictionary(dictionary) => dictionary.prepare(),
+            Self::Stream(Stream::Delta(delta)) => delta.prepare(),
+            Self::Multiples(multiples) => multiples.prepare(),
+            Self::Stream(_) => {}
+        }
+        self
+    }
+
+    /// What that takes in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Dictionary(dictionary) => dictionary.memory_bytes(),
+            Self::Stream(Stream::Delta(delta)) => delta.memory_bytes(),
+            Self::Multiples(multiples) => multiples.memory_bytes(),
+            Self::Stream(_) => 0,
+        }
     }
 
     /// The word that all rows have, if the codec knows it.

@@ -152,6 +152,8 @@ fn inverse(odd: u64) -> u64 {
 pub(crate) struct Multiples<'a> {
     remainder: u64,
     divisor: u64,
+    /// Of the divisor's odd part.
+    inverse: u64,
     quotients: Stream<'a>,
 }
 
@@ -161,11 +163,29 @@ impl<'a> Multiples<'a> {
         rows: usize,
         section: &'a [u8],
     ) -> Result<Self, PageError> {
+        let remainder = cursor.signed()? as u64;
+        let divisor = cursor.unsigned()?;
         Ok(Self {
-            remainder: cursor.signed()? as u64,
-            divisor: cursor.unsigned()?,
+            remainder,
+            divisor,
+            inverse: inverse(divisor.checked_shr(divisor.trailing_zeros()).unwrap_or(1)),
             quotients: Stream::open(cursor, rows, section)?,
         })
+    }
+
+    /// Unpacks what makes it faster to look up cells.
+    pub(super) fn prepare(&mut self) {
+        if let Stream::Delta(delta) = &mut self.quotients {
+            delta.prepare();
+        }
+    }
+
+    /// Bytes of what is unpacked.
+    pub(super) fn memory_bytes(&self) -> usize {
+        match &self.quotients {
+            Stream::Delta(delta) => delta.memory_bytes(),
+            _ => 0,
+        }
     }
 
     /// Appends all cells.
@@ -204,14 +224,24 @@ impl<'a> Multiples<'a> {
         if let (WordOrder::SIGNED, Some(distance), Some(divisor)) =
             (sought.order(), distance, divisor)
         {
-            let quotient = Sought::new(WordOrder::SIGNED, distance.div_euclid(divisor) as u64);
+            let whole = self.whole_quotient(distance, divisor);
+            let quotient = whole.unwrap_or_else(|| distance.div_euclid(divisor));
+            let quotient = Sought::new(WordOrder::SIGNED, quotient as u64);
             let equal = self.quotients.equal(slots, quotient);
-            return match distance.rem_euclid(divisor) {
-                0 => equal,
-                _ => equal.end..equal.end,
+            return match whole {
+                Some(_) => equal,
+                None => equal.end..equal.end,
             };
         }
         equal_words(slots, sought, |slot| self.get(slot))
+    }
+
+    /// The quotient if it is a whole number, which takes no division; see [`divide`].
+    #[inline]
+    fn whole_quotient(&self, distance: i64, divisor: i64) -> Option<i64> {
+        let odd_part = distance >> divisor.trailing_zeros();
+        let quotient = odd_part.wrapping_mul(self.inverse as i64);
+        (quotient.checked_mul(divisor) == Some(distance)).then_some(quotient)
     }
 
     /// See [`super::WordDecoder::select`].

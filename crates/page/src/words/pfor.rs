@@ -109,10 +109,9 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
 
     #[inline]
     fn get(&self, slot: usize) -> u64 {
-        let word = self.base.wrapping_add(self.distances.get(slot));
-        match self.exceptions.find(slot) {
-            None => word,
-            Some(value) => word.wrapping_add(above(value, self.distances.width())),
+        match self.exceptions.is_empty() {
+            true => self.base.wrapping_add(self.distances.get(slot)),
+            false => self.get_patched(slot),
         }
     }
 
@@ -148,6 +147,17 @@ impl<'a> WordDecoder<'a> for Pfor<'a> {
 }
 
 impl Pfor<'_> {
+    /// The word of a slot that may be an exception. Not where it is asked for: those without
+    /// exceptions would have to make room for what it needs.
+    #[inline(never)]
+    fn get_patched(&self, slot: usize) -> u64 {
+        let word = self.base.wrapping_add(self.distances.get(slot));
+        match self.exceptions.find(slot) {
+            None => word,
+            Some(value) => word.wrapping_add(above(value, self.distances.width())),
+        }
+    }
+
     /// Decodes a group of distances of more than 32 bits.
     fn unpack_wide<T: Cell>(&self, group: usize, cells: &mut [T; GROUP]) {
         let mut distances = [0; BLOCK];

@@ -9,7 +9,6 @@
 //! number of rows, and the run of a slot is found by binary search. A run's word is base +
 //! value, wrapping.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -80,21 +79,29 @@ impl FewRuns {
         self.words[ended.into_iter().sum::<usize>().min(FEW_RUNS - 1)]
     }
 
+    /// Asks every run, and decides nothing before the last: which one it is, is not to be guessed
+    /// by the processor.
     #[inline]
     fn equal(&self, slots: Range<usize>, sought: Sought) -> Range<usize> {
-        let (mut first, mut end) = (slots.start, slots.start);
+        let (mut first, mut end, mut begin) = (slots.start, slots.start, 0);
         for (word, run_end) in self.words.into_iter().zip(self.ends) {
-            let behind = (run_end as usize).min(slots.end);
-            if behind <= end {
-                continue;
-            }
-            match sought.compare(word) {
-                Ordering::Less => (first, end) = (behind, behind),
-                Ordering::Equal => end = behind,
-                Ordering::Greater => break,
-            }
+            let behind = (run_end as usize).clamp(slots.start, slots.end);
+            let order = sought.compare(word);
+            // What lies behind the slots may be of another key prefix, and less again.
+            let is_inside = begin < slots.end;
+            first = if is_inside & order.is_lt() {
+                behind
+            } else {
+                first
+            };
+            end = if is_inside & order.is_le() {
+                behind
+            } else {
+                end
+            };
+            begin = run_end as usize;
         }
-        first..end
+        first..end.max(first) // Ends of a damaged page may not ascend.
     }
 }
 
@@ -154,7 +161,7 @@ impl<'a> WordDecoder<'a> for RunLength<'a> {
     fn get(&self, slot: usize) -> u64 {
         match &self.few {
             Some(few) => few.get(slot),
-            None => self.word(self.run_of(slot)),
+            None => self.word_of_many(slot),
         }
     }
 
@@ -237,6 +244,12 @@ impl RunLength<'_> {
             begin = end;
         }
         Ok(())
+    }
+
+    /// Not where it is asked for: those with few runs would have to make room for what it needs.
+    #[inline(never)]
+    fn word_of_many(&self, slot: usize) -> u64 {
+        self.word(self.run_of(slot))
     }
 
     /// The run of `slot`. Where runs have about one length, it is near its share of all.
