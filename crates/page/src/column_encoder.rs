@@ -17,13 +17,13 @@ use arrow_array::types::{
 use arrow_buffer::NullBuffer;
 use types::ColumnType;
 
-use crate::cell::{Cell, plain_bytes};
+use crate::cell::Cell;
 use crate::floats::{Float, FloatEncoder};
 use crate::header::Encoding;
 use crate::nulls;
 use crate::text::{TextEncoder, TextRows};
 use crate::wide;
-use crate::words::{self, Sink};
+use crate::words::{self, Sink, WordCodec};
 
 /// Some rows of an array.
 #[derive(Clone, Copy, Debug)]
@@ -186,17 +186,25 @@ impl ColumnEncoder {
         scratch: &mut Scratch,
         sink: &mut Sink<'_>,
     ) -> u8 {
-        scratch.words.clear();
-        match self.column_type {
-            ColumnType::Bool => scratch.collect_bools(rows, nulls),
-            ColumnType::Int16 => scratch.collect::<Int16Type>(rows, nulls),
-            ColumnType::Int32 => scratch.collect::<Int32Type>(rows, nulls),
-            ColumnType::Int64 => scratch.collect::<Int64Type>(rows, nulls),
-            ColumnType::UInt64 => scratch.collect::<UInt64Type>(rows, nulls),
-            ColumnType::Date => scratch.collect::<Date32Type>(rows, nulls),
-            ColumnType::Time => scratch.collect::<Time64MicrosecondType>(rows, nulls),
+        macro_rules! integers {
+            ($type:ty) => {
+                self.encode_integers::<$type>(rows, nulls, scratch, sink)
+            };
+        }
+        let codec = match self.column_type {
+            ColumnType::Bool => {
+                scratch.words.clear();
+                scratch.collect_bools(rows, nulls);
+                words::encode(&scratch.words, u8::PLAIN_BYTES, &mut self.words, sink)
+            }
+            ColumnType::Int16 => integers!(Int16Type),
+            ColumnType::Int32 => integers!(Int32Type),
+            ColumnType::Int64 => integers!(Int64Type),
+            ColumnType::UInt64 => integers!(UInt64Type),
+            ColumnType::Date => integers!(Date32Type),
+            ColumnType::Time => integers!(Time64MicrosecondType),
             ColumnType::Timestamp | ColumnType::TimestampTz => {
-                scratch.collect::<TimestampMicrosecondType>(rows, nulls);
+                integers!(TimestampMicrosecondType)
             }
             ColumnType::Float32
             | ColumnType::Float64
@@ -205,9 +213,31 @@ impl ColumnEncoder {
             | ColumnType::Bytes => {
                 unreachable!("these types have encodings of their own")
             }
+        };
+        codec as u8
+    }
+
+    fn encode_integers<P: ArrowPrimitiveType>(
+        &mut self,
+        rows: Rows<'_>,
+        nulls: Option<&NullBuffer>,
+        scratch: &mut Scratch,
+        sink: &mut Sink<'_>,
+    ) -> WordCodec
+    where
+        P::Native: Cell,
+    {
+        let plain_bytes = P::Native::PLAIN_BYTES;
+        if nulls.is_none() {
+            let cells = rows.values::<P>();
+            let codec = words::encode_runs(cells, plain_bytes, &mut self.words, sink);
+            if let Some(codec) = codec {
+                return codec;
+            }
         }
-        let plain_bytes = plain_bytes(self.column_type);
-        words::encode(&scratch.words, plain_bytes, &mut self.words, sink) as u8
+        scratch.words.clear();
+        scratch.collect::<P>(rows, nulls);
+        words::encode(&scratch.words, plain_bytes, &mut self.words, sink)
     }
 }
 

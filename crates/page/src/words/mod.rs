@@ -20,6 +20,7 @@ mod pfor;
 mod plain;
 mod profile;
 mod run_length;
+mod runs;
 mod sample;
 
 use std::ops::Range;
@@ -182,6 +183,24 @@ pub(crate) fn encode(
     encoded.codec
 }
 
+/// Encodes cells that are as many words where that needs no words: as runs, if the last page's were
+/// and these cost no more. Then making words of all cells takes as long as all else together.
+pub(crate) fn encode_runs<T: Cell + PartialEq>(
+    cells: &[T],
+    plain_bytes: usize,
+    memory: &mut Memory,
+    sink: &mut Sink<'_>,
+) -> Option<WordCodec> {
+    let bound = memory.bound(cells.len())?;
+    if bound.codec != WordCodec::RunLength
+        || !run_length::encode_at_most(cells, plain_bytes, bound.cost, sink)
+    {
+        return None;
+    }
+    memory.repeated();
+    Some(WordCodec::RunLength)
+}
+
 /// Encodes the words with the last page's codec, if that costs no more than the bound says.
 fn encode_again(words: &[u64], plain_bytes: usize, bound: Encoded, sink: &mut Sink<'_>) -> bool {
     match (bound.codec, bound.stream) {
@@ -192,6 +211,9 @@ fn encode_again(words: &[u64], plain_bytes: usize, bound: Encoded, sink: &mut Si
         (WordCodec::Multiples, Some(stream)) => {
             let draft = multiples::Draft::like(words, stream, bound.cost);
             draft.as_ref().inspect(|draft| draft.encode(sink)).is_some()
+        }
+        (WordCodec::RunLength, _) => {
+            run_length::encode_at_most(words, plain_bytes, bound.cost, sink)
         }
         (codec, _) => {
             let profile = Profile::like(words, codec);
@@ -264,7 +286,7 @@ fn encode_as(
     match codec {
         WordCodec::Constant => constant::encode(words, sink),
         WordCodec::Plain => plain::encode(words, plain_bytes, sink),
-        WordCodec::RunLength => run_length::encode(words, profile, sink),
+        WordCodec::RunLength => run_length::encode(words, sink),
         WordCodec::Pfor => pfor::encode(words, profile, sink),
         WordCodec::Delta => delta::encode(words, profile, sink),
         WordCodec::Dictionary | WordCodec::Multiples => {

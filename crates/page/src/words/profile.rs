@@ -19,10 +19,10 @@
 use multiversion::multiversion;
 
 use crate::bit_packing::{BLOCK, bits, mask, packed_bytes};
-use crate::cursor::{signed_bytes, unsigned_bytes};
+use crate::cursor::signed_bytes;
 use crate::exceptions::{exception_bits, overhead_bytes, signed_bits};
 
-use super::{WordCodec, delta, sample};
+use super::{WordCodec, delta, run_length, sample};
 
 /// How many words need how many bits: index = bits, 0 to 64.
 type BitCounts = [u32; 65];
@@ -121,9 +121,6 @@ pub(super) const BYTES_PER_EXCEPTION: usize = 6;
 /// Climbs that take as much longer than distances as a byte counts, above all where one of them
 /// is looked up. Even steps have none.
 const CLIMBS_PER_BYTE: usize = 2;
-
-/// What a run costs besides its bytes.
-const BYTES_PER_RUN: usize = 2;
 
 /// Words of which all are counted; of more, some blocks.
 const COUNTED_ROWS_MAX: usize = 1024;
@@ -334,7 +331,7 @@ impl Profile {
             choice(
                 WordCodec::RunLength,
                 self.run_length_bytes(),
-                self.runs * BYTES_PER_RUN,
+                self.runs * run_length::BYTES_PER_RUN,
             ),
             choice(WordCodec::Delta, self.delta_bytes(), self.time_of_climbs()),
         ];
@@ -354,10 +351,7 @@ impl Profile {
     }
 
     fn run_length_bytes(&self) -> usize {
-        let header = unsigned_bytes(self.runs as u64) + signed_bytes(self.min) + 1;
-        header
-            + packed_bytes(self.runs, bits(self.rows as u64))
-            + packed_bytes(self.runs, self.range_width())
+        run_length::bytes(self.rows, self.runs, self.min, self.range_width())
     }
 
     fn delta_bytes(&self) -> usize {

@@ -13,28 +13,59 @@ use std::ops::Range;
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
-use crate::bit_packing::{BLOCK, Block, Packed, bits, pack};
+use crate::bit_packing::{BLOCK, Block, Packed, bits, pack, pack_mapped, packed_bytes};
 use crate::cell::Cell;
-use crate::cursor::{Cursor, put_signed, put_unsigned};
+use crate::cursor::{Cursor, put_signed, put_unsigned, signed_bytes, unsigned_bytes};
 use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::word_order::{Sought, WordRange};
 
-use super::{Profile, Sink, WordDecoder};
+use super::runs::Runs;
+use super::{Sink, WordDecoder};
 
-pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
-    let (mut ends, mut values) = (Vec::new(), Vec::new());
-    let mut end = 0;
-    for run in words.chunk_by(|a, b| a == b) {
-        end += run.len() as u64;
-        ends.push(end);
-        values.push(run[0].wrapping_sub(profile.min as u64));
+/// What a run costs besides its bytes, see [`super::profile`].
+pub(super) const BYTES_PER_RUN: usize = 2;
+
+/// Bytes of a segment of so many runs, whose words begin at `min`.
+pub(super) fn bytes(rows: usize, runs: usize, min: i64, value_width: u32) -> usize {
+    let header = unsigned_bytes(runs as u64) + signed_bytes(min) + 1;
+    header + packed_bytes(runs, bits(rows as u64)) + packed_bytes(runs, value_width)
+}
+
+/// Encodes cells that there is no bound for.
+pub(super) fn encode(words: &[u64], sink: &mut Sink<'_>) {
+    let runs = Runs::of(words, usize::MAX).expect("there is no bound");
+    encode_runs(&runs, sink);
+}
+
+/// Encodes cells if that costs no more than `cost_max`, and less than they do in plain form: as
+/// their profile would have it, in one pass over all of them.
+pub(super) fn encode_at_most<T: Cell + PartialEq>(
+    cells: &[T],
+    plain_bytes: usize,
+    cost_max: usize,
+    sink: &mut Sink<'_>,
+) -> bool {
+    let Some(runs) = Runs::of(cells, cost_max / BYTES_PER_RUN) else {
+        return false;
+    };
+    let count = runs.ends.len();
+    let cost = bytes(runs.rows, count, runs.min, runs.range_width()) + count * BYTES_PER_RUN;
+    let is_cheap = runs.range_width() > 0 && cost <= cost_max && cost < runs.rows * plain_bytes;
+    if is_cheap {
+        encode_runs(&runs, sink);
     }
-    put_unsigned(sink.segment, ends.len() as u64);
-    put_signed(sink.segment, profile.min);
-    sink.segment.push(profile.range_width() as u8);
-    pack(&ends, bits(words.len() as u64), sink.segment);
-    pack(&values, profile.range_width(), sink.segment);
+    is_cheap
+}
+
+fn encode_runs(runs: &Runs, sink: &mut Sink<'_>) {
+    put_unsigned(sink.segment, runs.ends.len() as u64);
+    put_signed(sink.segment, runs.min);
+    sink.segment.push(runs.range_width() as u8);
+    pack(&runs.ends, bits(runs.rows as u64), sink.segment);
+    pack_mapped(&runs.words, runs.range_width(), sink.segment, |word| {
+        word.wrapping_sub(runs.min as u64)
+    });
 }
 
 /// A parsed segment.
