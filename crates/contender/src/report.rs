@@ -14,6 +14,8 @@ pub struct Report {
     pub rows: usize,
     /// Seconds until each window of rows was inserted.
     pub window_ends: Vec<f64>,
+    /// Seconds until the last row was inserted.
+    pub insert_seconds: f64,
     /// Seconds until all were durable.
     pub seconds: f64,
     /// Of batches of the usual size; a contender may take others.
@@ -65,16 +67,17 @@ impl Report {
         self.rows as f64 / self.seconds
     }
 
-    /// Rows a second in the last tenth of the windows.
+    /// Rows a second in the last tenth of the windows and the rows after them, which a contender
+    /// whose time was up may have only few windows before.
     pub fn rate_at_end(&self) -> f64 {
         let windows = self.window_ends.len();
-        let last = windows.div_ceil(10);
-        let begin = match windows - last {
+        let before = windows - windows.div_ceil(10);
+        let begin = match before {
             0 => 0.0,
             before => self.window_ends[before - 1],
         };
-        let end = self.window_ends.last().copied().unwrap_or(f64::NAN);
-        (last * WINDOW_ROWS) as f64 / (end - begin)
+        let rows = self.rows - before * WINDOW_ROWS;
+        rows as f64 / (self.insert_seconds - begin)
     }
 
     /// Seconds that each window of rows took.
@@ -123,6 +126,7 @@ mod tests {
             settings: String::new(),
             rows: 4 * WINDOW_ROWS,
             window_ends: vec![1.0, 2.0, 5.0, 6.0],
+            insert_seconds: 6.0,
             seconds: 8.0,
             batch_times: None,
             space: vec![
@@ -145,6 +149,24 @@ mod tests {
         assert!(is(report.slowest_window(), 0.5));
         assert!(is(report.space_max(), 1.5), "{}", report.space_max());
         assert!(is(report.write_amplification(), 1.5));
+    }
+
+    #[test]
+    fn rows_after_the_last_window_count_at_the_end() {
+        let report = Report {
+            rows: 4 * WINDOW_ROWS + WINDOW_ROWS / 2,
+            insert_seconds: 9.0,
+            ..report()
+        };
+        let expected = 1.5 * WINDOW_ROWS as f64 / 4.0;
+        assert!((report.rate_at_end() - expected).abs() < 1e-9);
+        let report = Report {
+            rows: 10,
+            window_ends: Vec::new(),
+            insert_seconds: 5.0,
+            ..report
+        };
+        assert!((report.rate_at_end() - 2.0).abs() < 1e-9);
     }
 
     #[test]

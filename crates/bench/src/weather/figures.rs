@@ -36,7 +36,9 @@ fn note_run(results: &mut Results, run: &Run) {
     figure("inserts", report.rate(), "rows/s");
     figure("inserts, last tenth", report.rate_at_end(), "rows/s");
     figure("inserted", report.rows as f64, "rows");
-    figure("slowest window / mean", report.slowest_window(), "x");
+    if !report.window_ends.is_empty() {
+        figure("slowest window / mean", report.slowest_window(), "x");
+    }
     if let Some(times) = &report.batch_times {
         figure("batch p99.99", times.ms_p9999, "ms");
         figure("slowest batch", times.ms_max, "ms");

@@ -17,6 +17,7 @@ fn run(side: Side, profile: DiskProfile, second_window: f64, bytes_a_row: u64) -
         settings: String::new(),
         rows,
         window_ends: vec![1.0, 1.0 + second_window],
+        insert_seconds: 1.0 + second_window,
         seconds: 1.0 + second_window,
         batch_times: None,
         space: vec![(rows, 2 * bytes_a_row * rows as u64)],
