@@ -5,6 +5,7 @@
 //! * [`replica`]: a backlog of random updates drained beside a PostgreSQL subscriber.
 //! * [`pages`]: the page format beside Rose's figures, a memory copy, Parquet and row blocks.
 //! * [`weather`]: readings inserted in random order under a memory limit.
+//! * [`trees`]: look-ups and scans of the same readings, beside RocksDB and Parquet.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`results`]: the table and the JSON file.
@@ -14,6 +15,7 @@ mod limits;
 mod pages;
 mod replica;
 mod results;
+mod trees;
 mod weather;
 
 use std::path::PathBuf;
@@ -45,6 +47,21 @@ enum Experiment {
     /// A contender of `weather`: inserts what it is fed
     #[command(hide = true)]
     WeatherSide(contender::Arguments),
+    /// Look-ups and scans with a cache of an eighth of the data
+    Trees {
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        choice: trees::Choice,
+    },
+    /// A contender of `trees`: reads what it has
+    #[command(hide = true)]
+    TreesSide {
+        #[arg(value_enum)]
+        side: trees::OwnSide,
+        #[command(flatten)]
+        arguments: contender::ReadingArguments,
+    },
 }
 
 /// What all experiments take.
@@ -93,6 +110,12 @@ fn run(arguments: Arguments) -> Result<()> {
             common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
         Experiment::WeatherSide(arguments) => weather::run_side(&arguments),
+        Experiment::Trees { common, choice } => {
+            let outcome = trees::run(common.scale, &choice)?;
+            print!("{outcome}");
+            common.json.map_or(Ok(()), |path| outcome.write(&path))
+        }
+        Experiment::TreesSide { side, arguments } => trees::run_side(side, &arguments),
         Experiment::Pages(common) => {
             let report = pages::run(common.scale)?;
             print!("{report}");

@@ -23,6 +23,30 @@ pub struct Arguments {
     pub seconds_max: Option<u64>,
 }
 
+/// What a contender is told that has its rows and is to read them: see [`crate::reading`].
+#[derive(Clone, Debug, Args)]
+pub struct ReadingArguments {
+    /// What all are told.
+    #[command(flatten)]
+    pub common: Arguments,
+    /// So many existing keys are fed, and as many missing ones after them
+    #[arg(long, default_value_t = 0)]
+    pub keys: usize,
+    /// Milliseconds that a sample of look-ups takes
+    #[arg(long, default_value_t = 500)]
+    pub sample_ms: u64,
+    /// After the keys come rows that overwrite others
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+impl ReadingArguments {
+    /// How long a sample of look-ups takes.
+    pub fn sample_time(&self) -> Duration {
+        Duration::from_millis(self.sample_ms)
+    }
+}
+
 impl Arguments {
     /// Joins the group, where there is one, and makes the folder.
     pub fn enter(&self) -> Result<()> {

@@ -1,20 +1,31 @@
-//! A contender of the weather experiment: a process that is fed rows and reports what it saw.
+//! A contender of the experiments weather and trees: a process that is fed rows, does with them
+//! what all contenders do, and reports what it saw.
 //!
 //! 1. The process joins the group that has its memory limit: [`Arguments::enter`].
 //! 2. It reads records of a fixed size ([`record`]) from its standard input, batch by batch, and
-//!    has its store insert them: [`insertion`].
-//! 3. Meanwhile the bytes on disk are sampled: [`disk_use`].
-//! 4. It prints a [`Report`], one line of JSON, and ends.
+//!    has its store insert them: [`insertion`]. Meanwhile the bytes on disk are sampled:
+//!    [`disk_use`].
+//! 3. Or it has a store that was filled so, looks up the keys that it is fed and scans all rows:
+//!    [`reading`].
+//! 4. It prints a [`Report`] or a [`ReadingReport`], one line of JSON, and ends.
 //!
-//! Ours and the peers differ in what implements [`Contender`] and in nothing else: clock, windows
-//! and samples are the same code. Few dependencies, because the peers build it for themselves.
+//! Ours and the peers differ in what implements [`Contender`], [`Scan`] and [`LookUp`] and in
+//! nothing else: clock, windows and samples are the same code. Few dependencies, because the peers
+//! build it for themselves.
 
 mod arguments;
+pub mod cells;
 pub mod disk_use;
 mod insertion;
+mod process_use;
+pub mod reading;
+mod reading_report;
 pub mod record;
 mod report;
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, ReadingArguments};
+pub use cells::Cells;
 pub use insertion::{BATCH_ROWS, Contender, WINDOW_ROWS, run};
+pub use reading::{LookUp, Scan, Wanted};
+pub use reading_report::{LookUps, Present, ReadingReport, Scans};
 pub use report::{BatchTimes, Report};

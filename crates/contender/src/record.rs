@@ -35,6 +35,9 @@ pub const COLUMNS: [Column; 10] = [
 /// The first so many columns are the key.
 pub const KEY_COLUMNS: usize = 3;
 
+/// The column that scans of a single one read.
+pub const SCANNED_COLUMN: usize = 6;
+
 /// Bytes of the key's cells, which begin a record.
 pub const KEY_BYTES: usize = 12;
 
@@ -76,6 +79,7 @@ mod tests {
                 assert_eq!(at, KEY_BYTES);
             }
         }
+        assert_eq!(COLUMNS[SCANNED_COLUMN].name, "temperature");
         assert_eq!(at, RECORD_BYTES);
     }
 

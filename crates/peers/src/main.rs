@@ -1,12 +1,15 @@
 //! RocksDB and InnoDB as contenders of the experiments: see the crate `contender`.
 //!
 //! * `peers rocksdb`: RocksDB with one of three settings of compression.
+//! * `peers rocksdb-reading`: the same, which looks keys up and scans.
 //! * `peers innodb`: MariaDB's server with a table of InnoDB.
 
 mod innodb_side;
 mod mariadb_server;
+mod rocksdb_reading;
 mod rocksdb_settings;
 mod rocksdb_side;
+mod row_columns;
 mod row_encoding;
 
 use std::process::ExitCode;
@@ -29,6 +32,13 @@ enum Contender {
     Rocksdb {
         #[command(flatten)]
         arguments: contender::Arguments,
+        #[arg(long, value_enum)]
+        compression: Compression,
+    },
+    /// RocksDB reads what it has inserted
+    RocksdbReading {
+        #[command(flatten)]
+        arguments: contender::ReadingArguments,
         #[arg(long, value_enum)]
         compression: Compression,
     },
@@ -55,6 +65,10 @@ fn run(contender: &Contender) -> Result<()> {
             arguments,
             compression,
         } => rocksdb_side::run(arguments, *compression),
+        Contender::RocksdbReading {
+            arguments,
+            compression,
+        } => rocksdb_reading::run(arguments, *compression),
         Contender::Innodb { arguments } => innodb_side::run(arguments),
     }
 }

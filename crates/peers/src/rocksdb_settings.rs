@@ -16,7 +16,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::ValueEnum;
 use rocksdb::{
-    BlockBasedOptions, Cache, CompactionPri, DB, DBCompressionType, Options, WriteOptions,
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, CompactionPri, DB, DBCompressionType,
+    DEFAULT_COLUMN_FAMILY_NAME, Options, WriteOptions,
 };
 
 /// Bits of a Bloom filter for each key.
@@ -62,6 +63,8 @@ pub struct Memory {
     pub write_buffer: u64,
     /// Of the block cache.
     pub cache: u64,
+    /// Whether indexes and filters are in the cache and may leave it.
+    pub cached_indexes: bool,
 }
 
 impl Memory {
@@ -70,6 +73,17 @@ impl Memory {
         Self {
             write_buffer: limit / 6,
             cache: limit / 6,
+            cached_indexes: true,
+        }
+    }
+
+    /// For look-ups, with all of the cache for blocks: indexes and filters stay in memory beside
+    /// it, as the defaults have it.
+    pub fn for_reads(limit: u64, cache: u64) -> Self {
+        Self {
+            write_buffer: limit / 6,
+            cache,
+            cached_indexes: false,
         }
     }
 }
@@ -93,7 +107,9 @@ pub fn open(folder: &Path, compression: Compression, memory: Memory) -> Result<R
     options.set_compression_type(compression.upper());
     options.set_bottommost_compression_type(compression.bottom());
     options.set_block_based_table_factory(&blocks(memory));
-    let db = DB::open(&options, folder)?;
+    // Named, because batched look-ups want its handle.
+    let family = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, options.clone());
+    let db = DB::open_cf_descriptors(&options, folder, [family])?;
     Ok(Rocksdb { db, options })
 }
 
@@ -115,8 +131,8 @@ fn blocks(memory: Memory) -> BlockBasedOptions {
     blocks.set_block_size(16 << 10);
     blocks.set_bloom_filter(FILTER_BITS, false);
     blocks.set_block_cache(&Cache::new_lru_cache(memory.cache as usize));
-    blocks.set_cache_index_and_filter_blocks(true);
-    blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    blocks.set_cache_index_and_filter_blocks(memory.cached_indexes);
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(memory.cached_indexes);
     blocks
 }
 
@@ -131,11 +147,12 @@ pub fn without_log() -> WriteOptions {
 pub fn in_words(compression: Compression, memory: Memory) -> String {
     format!(
         "{:?}, {:?} on the last level; {WRITE_BUFFERS} write buffers of {} MiB, block cache {} \
-         MiB with indexes and filters; Bloom filters of {FILTER_BITS} bits, blocks of 16 KiB, \
+         MiB with{} indexes and filters; Bloom filters of {FILTER_BITS} bits, blocks of 16 KiB, \
          direct I/O, no log, dynamic levels, 2 background jobs",
         compression.upper(),
         compression.bottom(),
         memory.write_buffer >> 20,
-        memory.cache >> 20
+        memory.cache >> 20,
+        if memory.cached_indexes { "" } else { "out" }
     )
 }

@@ -16,22 +16,31 @@ use crate::row_encoding::{key, value};
 pub fn run(arguments: &Arguments, compression: Compression) -> Result<()> {
     arguments.enter()?;
     let memory = Memory::for_writes(arguments.memory_bytes);
-    let mut side = RocksdbSide {
-        rocksdb: rocksdb_settings::open(&arguments.folder, compression, memory)?,
-        folder: arguments.folder.clone(),
-        settings: rocksdb_settings::in_words(compression, memory),
-        write_options: rocksdb_settings::without_log(),
-    };
+    let mut side = RocksdbSide::open(&arguments.folder, compression, memory)?;
     let report = contender::run(&mut side, io::stdin().lock(), arguments.time_max())?;
     println!("{}", serde_json::to_string(&report)?);
     Ok(())
 }
 
-struct RocksdbSide {
-    rocksdb: Rocksdb,
+/// An open database.
+pub struct RocksdbSide {
+    /// The database and its counters.
+    pub rocksdb: Rocksdb,
     folder: PathBuf,
     settings: String,
     write_options: WriteOptions,
+}
+
+impl RocksdbSide {
+    /// Opens or makes the database of a folder.
+    pub fn open(folder: &Path, compression: Compression, memory: Memory) -> Result<Self> {
+        Ok(Self {
+            rocksdb: rocksdb_settings::open(folder, compression, memory)?,
+            folder: folder.to_owned(),
+            settings: rocksdb_settings::in_words(compression, memory),
+            write_options: rocksdb_settings::without_log(),
+        })
+    }
 }
 
 impl Contender for RocksdbSide {

@@ -4,7 +4,10 @@
 //! The value is the other cells as they are in the record, which none of them could be missing
 //! from.
 
-use contender::record::{COLUMNS, KEY_BYTES, KEY_COLUMNS, Record};
+use contender::record::{COLUMNS, KEY_BYTES, KEY_COLUMNS, RECORD_BYTES, Record};
+
+/// Bytes of a row's value.
+pub const VALUE_BYTES: usize = RECORD_BYTES - KEY_BYTES;
 
 /// A row's key.
 pub type Key = [u8; KEY_BYTES];
@@ -25,10 +28,15 @@ pub fn value(record: &Record) -> &[u8] {
     &record[KEY_BYTES..]
 }
 
+/// The cells of a key.
+pub fn key_cells(key: &Key) -> [i32; KEY_COLUMNS] {
+    let (cells, _) = key.as_chunks();
+    let cell = |column: usize| u32::from_be_bytes(cells[column]) ^ (1 << 31);
+    [0, 1, 2].map(|column| cell(column).cast_signed())
+}
+
 #[cfg(test)]
 mod tests {
-    use contender::record::RECORD_BYTES;
-
     use super::*;
 
     fn record(cells: [i32; 3]) -> Record {
@@ -53,5 +61,6 @@ mod tests {
         let keys = ascending.map(|cells| key(&record(cells)));
         assert!(keys.is_sorted());
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
+        assert_eq!(keys.map(|key| key_cells(&key)), ascending);
     }
 }

@@ -18,7 +18,8 @@ use types::{CommitPosition, TableId, VersionKind, VersionRows};
 
 use super::rows;
 
-const TABLE: TableId = TableId(1);
+/// The table of readings.
+pub const TABLE: TableId = TableId(1);
 
 /// How long background work waits for something to do before it looks again.
 const IDLE: Duration = Duration::from_millis(100);
@@ -29,7 +30,8 @@ const MERGE_NICENESS: i32 = 10;
 /// Inserts the rows of standard input, and prints the report.
 pub fn run(arguments: &Arguments) -> Result<()> {
     arguments.enter()?;
-    let mut side = HedgerowSide::start(&arguments.folder, arguments.memory_bytes)?;
+    let options = options(arguments.memory_bytes);
+    let mut side = HedgerowSide::start(Env::real(), &arguments.folder, options)?;
     let report = contender::run(&mut side, io::stdin().lock(), arguments.time_max())?;
     side.stop();
     println!("{}", serde_json::to_string(&report)?);
@@ -46,7 +48,7 @@ fn options(memory_bytes: u64) -> StoreOptions {
 }
 
 /// A store and its threads.
-struct HedgerowSide {
+pub struct HedgerowSide {
     store: Arc<Store>,
     folder: PathBuf,
     settings: String,
@@ -57,15 +59,17 @@ struct HedgerowSide {
 }
 
 impl HedgerowSide {
-    fn start(folder: &Path, memory_bytes: u64) -> Result<Self> {
-        let options = options(memory_bytes);
+    /// Opens the store of a folder, or makes it.
+    pub fn start(env: Env, folder: &Path, options: StoreOptions) -> Result<Self> {
         let settings = format!(
             "C0 {} MiB, page cache {} MiB, one thread to flush, one to merge",
             options.memory_bytes >> 20,
             options.cache_bytes >> 20
         );
-        let store = Store::open(Env::real(), folder, options)?;
-        store.create_table(TABLE, rows::schema()?)?;
+        let store = Store::open(env, folder, options)?;
+        if store.schema(TABLE).is_none() {
+            store.create_table(TABLE, rows::schema()?)?;
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let worker = |(name, kind): (&str, Work)| {
             let (store, stop) = (Arc::clone(&store), Arc::clone(&stop));
@@ -76,14 +80,20 @@ impl HedgerowSide {
         Ok(Self {
             folder: folder.to_owned(),
             settings,
-            position: CommitPosition(0),
+            position: store.visible(),
             stop,
             workers: workers.into_iter().collect::<io::Result<_>>()?,
             store,
         })
     }
 
-    fn stop(self) {
+    /// The store.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Ends its threads.
+    pub fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
         self.store.shut_down();
         for worker in self.workers {
@@ -142,7 +152,8 @@ fn versions(records: &[Record], position: CommitPosition) -> VersionRows {
     }
 }
 
-fn cells(column: &Column, records: &[Record]) -> ArrayRef {
+/// A column's cells.
+pub fn cells(column: &Column, records: &[Record]) -> ArrayRef {
     if column.bytes == 8 {
         let cells = records
             .iter()

@@ -16,11 +16,11 @@
 //! Does not yet: run Rose as published.
 
 mod figures;
-mod hedgerow_side;
-mod peers_program;
-mod rows;
-mod run;
-mod side;
+pub mod hedgerow_side;
+pub mod peers_program;
+pub mod rows;
+pub mod run;
+pub mod side;
 mod throughput;
 
 use std::fmt;
@@ -34,6 +34,7 @@ use crate::Scale;
 use crate::limits::disk::{Disk, DiskProfile};
 use crate::limits::memory::MemoryLimit;
 use crate::limits::undo::AtEnd;
+use crate::pages::weather;
 use crate::results::Results;
 
 pub use hedgerow_side::run as run_side;
@@ -117,7 +118,7 @@ pub fn run(scale: Scale, choice: &Choice) -> Result<Outcome> {
     let _undone = AtEnd;
     let mut results = Results::new("weather", plan.name);
     eprintln!("making {} rows in random order", plan.rows);
-    let rows = ShuffledRows::make(plan.rows)?;
+    let rows = ShuffledRows::of(&weather::data_set(plan.rows)?);
 
     let disk = Disk::is_possible()
         .then(|| Disk::make(folder.path(), plan.disk_bytes()))

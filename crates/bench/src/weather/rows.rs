@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef};
 use contender::record::{COLUMNS, Column, RECORD_BYTES, Record};
 use types::TableSchema;
 
+use crate::pages::data_set::DataSet;
 use crate::pages::draw::Draw;
 use crate::pages::weather;
 
@@ -23,9 +24,8 @@ pub fn schema() -> Result<TableSchema> {
 }
 
 impl ShuffledRows {
-    /// So many readings, or up to one station more.
-    pub fn make(rows: usize) -> Result<Self> {
-        let data = weather::data_set(rows)?;
+    /// The readings.
+    pub fn of(data: &DataSet) -> Self {
         let mut records = vec![[0; RECORD_BYTES]; data.rows()];
         for (array, column) in data.arrays.iter().zip(&COLUMNS) {
             put_column(array, column, &mut records);
@@ -34,7 +34,12 @@ impl ShuffledRows {
         for last in (1..records.len()).rev() {
             records.swap(last, draw.below(last as u32 + 1) as usize);
         }
-        Ok(Self { records })
+        Self { records }
+    }
+
+    /// All of them.
+    pub fn records(&self) -> &[Record] {
+        &self.records
     }
 
     /// How many.
@@ -43,10 +48,15 @@ impl ShuffledRows {
     }
 
     /// Writes all rows.
-    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        let mut pieces = self.records.chunks(1 << 12);
-        pieces.try_for_each(|piece| out.write_all(piece.as_flattened()))
+    pub fn write(&self, out: impl Write) -> io::Result<()> {
+        write_records(&self.records, out)
     }
+}
+
+/// Writes records, piece by piece.
+pub fn write_records(records: &[Record], mut out: impl Write) -> io::Result<()> {
+    let mut pieces = records.chunks(1 << 12);
+    pieces.try_for_each(|piece| out.write_all(piece.as_flattened()))
 }
 
 /// Puts a column's cells into the records.

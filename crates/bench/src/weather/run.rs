@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use contender::Report;
+use serde::de::DeserializeOwned;
 
 use super::rows::ShuffledRows;
 use super::side::Side;
@@ -42,7 +43,7 @@ impl Conditions<'_> {
         let folder = self.place.join(side.to_string());
         let limit = MemoryLimit::new(&format!("weather-{profile}-{side}"), self.memory_bytes);
         let command = self.command(side, &folder, limit.as_ref())?;
-        let report = feed(command, rows);
+        let report: Result<Report> = feed(command, |input| rows.write(input));
         // Also of one that failed: the next one needs the room.
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
@@ -78,8 +79,11 @@ impl Conditions<'_> {
     }
 }
 
-/// Starts the program, hands it all rows that it takes, and reads its report.
-fn feed(mut command: Command, rows: &ShuffledRows) -> Result<Report> {
+/// Starts the program, hands it what `write` writes as far as it takes that, and reads its report.
+pub fn feed<Report: DeserializeOwned>(
+    mut command: Command,
+    write: impl FnOnce(ChildStdin) -> io::Result<()>,
+) -> Result<Report> {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -87,7 +91,7 @@ fn feed(mut command: Command, rows: &ShuffledRows) -> Result<Report> {
         .with_context(|| format!("could not start {command:?}"))?;
     let input = child.stdin.take().context("its input is piped")?;
     let output = child.stdout.take().context("its output is piped")?;
-    let written = rows.write(input);
+    let written = write(input);
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line)?;
     let status = child.wait()?;
