@@ -18,8 +18,12 @@ use crate::page_cache::PageCache;
 use crate::run::RunSegment;
 use crate::segment::{PageEntry, Segment};
 
-/// Pages read with one access when the cache is passed by: large enough that a disk streams.
+/// Pages that a merge reads with one access: large enough that a disk streams.
 const PAGES_PER_READ: usize = 16;
+
+/// Pages that a scan reads with one access, at most. There may be many scans at a time, each over
+/// all runs, and what they have read ahead is in nobody's budget.
+const PAGES_PER_SCAN_READ: usize = 8;
 
 /// Bytes read with one access, unless a single page is larger: pages of long rows would take
 /// memory in multiples of the longest row.
@@ -51,7 +55,8 @@ pub(crate) struct Ahead<'a> {
 /// Where a cursor gets pages from.
 #[derive(Clone)]
 pub(crate) enum PageSource {
-    /// The cache; missing pages are read one by one and kept. For scans.
+    /// The cache; missing pages are read and kept, at first one, then ever more at a time. For
+    /// scans, which may end early.
     Cache(Arc<PageCache>),
     /// The file, many pages at a time, past the cache. For merges.
     File,
@@ -62,6 +67,8 @@ pub(crate) struct Cursor {
     layout: Arc<Layout>,
     range: KeyRange,
     source: PageSource,
+    /// Pages that the next access may read.
+    read_pages_max: usize,
     /// Segments after the current one, last first.
     later: Vec<RunSegment>,
     current: Option<Current>,
@@ -90,6 +97,10 @@ impl Cursor {
         let mut cursor = Self {
             layout: Arc::clone(layout),
             range,
+            read_pages_max: match source {
+                PageSource::Cache(_) => 1,
+                PageSource::File => PAGES_PER_READ,
+            },
             source,
             later,
             current: None,
@@ -138,7 +149,14 @@ impl Cursor {
     /// When there is no next block.
     pub fn next_block(&mut self) -> Result<Arc<Block>, StoreError> {
         let current = self.current.as_mut().expect("a block lies ahead");
-        let page = current.next_page(&self.source)?;
+        if current.read_ahead.is_empty() {
+            current.read(&self.source, self.read_pages_max)?;
+            // A merge begins with more.
+            let grown = PAGES_PER_SCAN_READ.min(2 * self.read_pages_max);
+            self.read_pages_max = grown.max(self.read_pages_max);
+        }
+        let page = current.read_ahead.pop_front();
+        let page = page.expect("at least one was read");
         let index = current.pages.start;
         let wanted = match self.source {
             PageSource::Cache(_) => WantedRows::Some,
@@ -174,30 +192,25 @@ impl Cursor {
 
 impl Current {
     /// The next pages to be read with one access, at least one.
-    fn pages_to_read(&self) -> Range<usize> {
+    fn pages_to_read(&self, pages_max: usize) -> Range<usize> {
         let start = self.pages.start;
         let pages = &self.segment.pages()[self.pages.clone()];
         let mut bytes = 0;
-        let within = pages.iter().take(PAGES_PER_READ).take_while(|page| {
+        let within = pages.iter().take(pages_max).take_while(|page| {
             bytes += page.length as usize;
             bytes <= READ_BYTES_MAX
         });
         start..start + within.count().max(1)
     }
 
-    fn next_page(&mut self, source: &PageSource) -> Result<Arc<Page>, StoreError> {
-        match source {
-            PageSource::Cache(cache) => self.segment.load_page(self.pages.start, cache),
-            PageSource::File => {
-                if self.read_ahead.is_empty() {
-                    self.read_ahead = self.segment.read_pages(self.pages_to_read())?.into();
-                }
-                Ok(self
-                    .read_ahead
-                    .pop_front()
-                    .expect("as many pages as asked for"))
-            }
-        }
+    /// Gets the next page, and up to `pages_max` with it.
+    fn read(&mut self, source: &PageSource, pages_max: usize) -> Result<(), StoreError> {
+        let pages = self.pages_to_read(pages_max);
+        self.read_ahead = match source {
+            PageSource::Cache(cache) => self.segment.load_pages(pages, cache)?,
+            PageSource::File => self.segment.read_pages(pages)?.into(),
+        };
+        Ok(())
     }
 }
 

@@ -160,6 +160,11 @@ impl PageCache {
         Ok(charged.page)
     }
 
+    /// Whether the page is in the cache now. Does not count as a look-up.
+    pub fn holds(&self, key: PageKey) -> bool {
+        self.pages.contains_key(&key)
+    }
+
     /// Charges a cached page what it has grown by, if it has.
     fn charge_growth(&self, key: PageKey, charged: &Charged) {
         let now = Charged::new(Arc::clone(&charged.page));

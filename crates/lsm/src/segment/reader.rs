@@ -11,6 +11,7 @@
 //!
 //! Does not: decode cells, or know what a snapshot sees.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -206,12 +207,57 @@ impl Segment {
         if self.retired.load(Ordering::Acquire) {
             return self.read_page(index).map(Arc::new);
         }
-        let page = u32::try_from(index).expect("a segment has less than 2^32 pages");
-        let key = PageKey {
-            segment: self.info.id,
-            page,
+        self.cached_page(index, cache, || self.read_page(index))
+    }
+
+    /// A page like [`Self::load_page`], and those after it among `indices` that are not in the
+    /// cache either: read with one access, and cached. Whoever scans wants them next.
+    ///
+    /// # Panics
+    /// When `indices` is empty, or the segment has not so many pages.
+    pub fn load_pages(
+        &self,
+        indices: Range<usize>,
+        cache: &PageCache,
+    ) -> Result<VecDeque<Arc<Page>>, StoreError> {
+        let first = indices.start;
+        let is_missing = |&index: &usize| !cache.holds(self.page_key(index));
+        let missing = first..first + indices.take_while(is_missing).count();
+        // Nothing is kept of a retired segment, so nothing is read before it is needed.
+        let extents = match missing.len() > 1 && !self.retired.load(Ordering::Acquire) {
+            true => self.read_extents(missing.clone()).unwrap_or_default(),
+            false => Vec::new(),
         };
-        let page = cache.get_or_load(key, || self.read_page(index))?;
+        // A damaged page is an error when its turn comes, not before: then it is read alone.
+        let checked = missing.zip(extents).map_while(|(index, extent)| {
+            // Of its own: a page must not keep its neighbours in memory.
+            let extent = Buffer::from_slice_ref(extent.as_slice());
+            Some((index, self.check_page(index, extent).ok()?))
+        });
+        let cached = checked.map(|(index, page)| self.cached_page(index, cache, || Ok(page)));
+        let pages: VecDeque<Arc<Page>> = cached.collect::<Result<_, _>>()?;
+        match pages.is_empty() {
+            true => Ok([self.load_page(first, cache)?].into()),
+            false => Ok(pages),
+        }
+    }
+
+    fn page_key(&self, index: usize) -> PageKey {
+        PageKey {
+            segment: self.info.id,
+            page: u32::try_from(index).expect("a segment has less than 2^32 pages"),
+        }
+    }
+
+    /// A page from the cache, else from `load`, which is then kept unless the segment retires.
+    fn cached_page(
+        &self,
+        index: usize,
+        cache: &PageCache,
+        load: impl FnOnce() -> Result<Page, StoreError>,
+    ) -> Result<Arc<Page>, StoreError> {
+        let key = self.page_key(index);
+        let page = cache.get_or_load(key, load)?;
         if self.retired.load(Ordering::Acquire) {
             // It was retired meanwhile, perhaps before the page entered the cache.
             cache.remove(key);
@@ -221,17 +267,23 @@ impl Segment {
 
     /// Reads consecutive pages with one access, past the cache: for merges.
     pub fn read_pages(&self, indices: Range<usize>) -> Result<Vec<Arc<Page>>, StoreError> {
-        let pages = &self.pages[indices.clone()];
+        let extents = self.read_extents(indices.clone())?;
+        let check = |(index, extent)| self.check_page(index, extent).map(Arc::new);
+        indices.zip(extents).map(check).collect()
+    }
+
+    /// Consecutive pages with their padding, unchecked, as slices of one buffer.
+    fn read_extents(&self, indices: Range<usize>) -> Result<Vec<Buffer>, StoreError> {
+        let pages = &self.pages[indices];
         let Some(first) = pages.first() else {
             return Ok(Vec::new());
         };
         let bytes = self.read(first.offset, pages.iter().map(PageEntry::extent).sum())?;
-        let check = |(index, entry): (usize, &PageEntry)| {
+        let extent = |entry: &PageEntry| {
             let at = (entry.offset - first.offset) as usize;
-            self.check_page(index, bytes.slice_with_length(at, entry.extent()))
-                .map(Arc::new)
+            bytes.slice_with_length(at, entry.extent())
         };
-        indices.zip(pages).map(check).collect()
+        Ok(pages.iter().map(extent).collect())
     }
 
     /// The manifest no longer names the segment: its pages leave the cache now, its file when

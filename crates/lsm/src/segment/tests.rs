@@ -308,6 +308,34 @@ fn consecutive_pages_can_be_read_with_one_access() {
 }
 
 #[test]
+fn pages_read_together_are_cached_apart_and_a_damaged_one_fails_in_its_turn() {
+    let folder = Folder::new();
+    let info = folder.write(1, &puts(0..3_000), 500);
+    let segment = folder.open(&info).expect("open");
+    assert!(segment.pages().len() >= 6, "{info:?}");
+    let mut bytes = std::fs::read(folder.file(&info)).expect("read");
+    bytes[segment.pages()[3].offset as usize + 20] ^= 1;
+    std::fs::write(folder.file(&info), bytes).expect("write");
+
+    let cache = PageCache::new(1 << 20, PAGE_BYTES);
+    let load = |indices| segment.load_pages(indices, &cache).map(|pages| pages.len());
+    assert_eq!(load(0..6).expect("those before the damaged one"), 3);
+    assert_eq!(load(0..6).expect("the first one is cached"), 1);
+    assert!(load(3..6).is_err());
+    assert_eq!(load(4..6).expect("those after it"), 2);
+    assert_eq!(cache.misses(), 3 + 1 + 2);
+
+    let one_by_one = PageCache::new(1 << 20, PAGE_BYTES);
+    for index in [0, 1, 2, 4, 5] {
+        segment.load_page(index, &one_by_one).expect("intact");
+    }
+    assert_eq!(cache.bytes(), one_by_one.bytes());
+    segment.retire(&cache);
+    assert_eq!(load(0..3).expect("a reader goes on"), 1);
+    assert_eq!(cache.bytes(), 0);
+}
+
+#[test]
 fn a_file_goes_with_an_unfinished_writer_or_the_last_reader_of_a_retired_segment() {
     let folder = Folder::new();
     let files = || std::fs::read_dir(folder.path()).expect("list").count();
