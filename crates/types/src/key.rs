@@ -160,6 +160,15 @@ fn integer_keys(column: &ArrayRef, column_type: ColumnType) -> Option<Vec<u64>> 
     }
 }
 
+/// Appends a column's cells, of so many bits, to the keys. The width is a constant because a shift
+/// of 128 bits by a variable takes as long as all the rest.
+fn append_cells<const BITS: u32>(keys: &mut [u128], array: &ArrayRef, column_type: ColumnType) {
+    let keys = &mut keys[..array.len()];
+    for_each_fixed(array, column_type, |row, value| {
+        keys[row] = keys[row].checked_shl(BITS).unwrap_or(0) | value;
+    });
+}
+
 /// Zeros are marked, and the end, so that no value runs into the next column.
 pub(crate) fn append_escaped(value: &[u8], data: &mut Vec<u8>) {
     for &byte in value {
@@ -208,10 +217,14 @@ impl SortKeys {
     fn compute_u128(columns: &[ArrayRef], types: &[ColumnType]) -> Self {
         let mut keys = vec![0_u128; columns[0].len()];
         for (array, &column_type) in columns.iter().zip(types) {
-            let bits = key_bits(column_type).unwrap_or(128);
-            for_each_fixed(array, column_type, |row, value| {
-                keys[row] = keys[row].checked_shl(bits).unwrap_or(0) | value;
-            });
+            let append = match key_bits(column_type) {
+                Some(8) => append_cells::<8>,
+                Some(16) => append_cells::<16>,
+                Some(32) => append_cells::<32>,
+                Some(64) => append_cells::<64>,
+                _ => append_cells::<128>,
+            };
+            append(&mut keys, array, column_type);
         }
         Self::U128(keys)
     }
