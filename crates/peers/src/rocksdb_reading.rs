@@ -114,8 +114,8 @@ impl Contender for Reader {
     fn settings(&self) -> String {
         let indexes = self.property(properties::ESTIMATE_TABLE_READERS_MEM);
         format!(
-            "{}; compacted to one level, scans read ahead {} MiB past the cache; filters and \
-             indexes take {} MiB",
+            "{}; compacted to one level, statistics on, scans read ahead {} MiB past the cache; \
+             filters and indexes take {} MiB",
             self.0.settings(),
             READ_AHEAD_BYTES >> 20,
             indexes.unwrap_or(0) >> 20

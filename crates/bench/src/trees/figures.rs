@@ -126,10 +126,10 @@ fn note_ratios(results: &mut Results, runs: &[Run], profile: DiskProfile) {
     };
     for look_ups in &ours.look_ups {
         let ratio = look_up_ratio(runs, profile, look_ups);
-        figure(look_ups_name(look_ups), ratio);
+        figure(format!("{}, ratio", look_ups_name(look_ups)), ratio);
     }
     for wanted in [Wanted::OneColumn, Wanted::AllColumns] {
-        let name = scans_name(wanted, false);
+        let name = format!("{}, ratio", scans_name(wanted, false));
         figure(name.clone(), rocksdb_scan_ratio(runs, profile, wanted));
         let parquet = of(runs, Side::Parquet, profile).and_then(|theirs| {
             let ratio = scan_rate(&ours.scans, wanted)? / scan_rate(&theirs.scans, wanted)?;

@@ -78,7 +78,7 @@ impl Plan {
                 rows: 20_000_000,
                 memory_bytes: 384 << 20,
                 keys: 400_000,
-                sample_ms: 1_500,
+                sample_ms: 1_000,
                 profiles: &[DiskProfile::Cloud, DiskProfile::Native],
             },
         }
