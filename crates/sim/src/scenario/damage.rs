@@ -13,10 +13,10 @@ use crate::environment;
 use crate::replica::{Replica, Step};
 
 /// Bytes of each file that are damaged for one seed.
-const BYTES_PER_FILE: usize = 40;
+const BYTES_PER_FILE: usize = 12;
 
 /// Blocks of each file that are put in the wrong place for one seed.
-const BLOCKS_PER_FILE: usize = 4;
+const BLOCKS_PER_FILE: usize = 2;
 
 /// A stopped replica whose disk has every kind of file and little else.
 fn reference(seed: u64) -> Replica {

@@ -14,7 +14,7 @@ use crate::replica::{Replica, Step};
 const STEPS: usize = 80;
 
 /// Faults that are tried for one seed.
-const FAULTS: usize = 8;
+const FAULTS: usize = 4;
 
 /// Takes steps, whatever fails; restarts what is poisoned. Returns the number of errors.
 fn run(replica: &mut Replica, steps: usize, allowed: impl Fn(&StoreError) -> bool) -> usize {
