@@ -185,6 +185,9 @@ impl Store {
         for (part, run, idle) in installs {
             self.install_flush(part, run, idle);
         }
+        let now = self.factory.env.clock.monotonic();
+        self.flushed_us
+            .store(now.as_micros() as u64, Ordering::Relaxed);
         self.set_durable(published);
         Ok(())
     }

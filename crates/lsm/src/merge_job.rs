@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use types::key::SortKey;
 
@@ -37,6 +38,10 @@ use crate::segment::{Segment, SegmentId, SegmentInfo};
 use crate::store::Store;
 use crate::tree::Claim;
 use crate::version::Version;
+
+/// After so long without a flush a store is idle: longer than there is between two flushes of a
+/// source that is busy, or of one whose changes are made durable every second.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// A segment smaller than this share of the full size is rewritten, so that small ones join.
 const MOVED_SHARE_MIN: u64 = 4;
@@ -78,7 +83,15 @@ impl Store {
             return Some(0..version.runs.len());
         }
         let sizes: Vec<u64> = version.runs.iter().map(|run| run.bytes()).collect();
-        policy::choose(&sizes, taken, self.factory.options.runs_max)
+        let runs_max = self.factory.options.runs_max;
+        policy::choose(&sizes, taken, runs_max, self.is_idle())
+    }
+
+    /// Whether nothing has been flushed for a while.
+    fn is_idle(&self) -> bool {
+        let now = self.factory.env.clock.monotonic();
+        let flushed = Duration::from_micros(self.flushed_us.load(Ordering::Relaxed));
+        now.saturating_sub(flushed) >= IDLE
     }
 
     /// False when it was stopped, or the table dropped meanwhile.

@@ -52,6 +52,8 @@ pub struct Store {
     /// Held during a flush.
     pub(crate) flushing: Mutex<()>,
     pub(crate) flush_requested: AtomicBool,
+    /// When the last flush ended, in microseconds of the clock.
+    pub(crate) flushed_us: AtomicU64,
     pub(crate) merge_signal: Signal,
     flush_signal: Signal,
     trees: RwLock<BTreeMap<TableId, Arc<Tree>>>,
@@ -132,6 +134,7 @@ impl Store {
             }),
             flushing: Mutex::new(()),
             flush_requested: AtomicBool::new(false),
+            flushed_us: AtomicU64::new(0),
             merge_signal: Signal::default(),
             flush_signal: Signal::default(),
             trees: RwLock::new(trees),

@@ -20,7 +20,7 @@ pub mod tables;
 
 use std::sync::Arc;
 
-use env::Env;
+use env::{Clock, Env};
 
 pub use clock::SimulatedClock;
 pub use disk::{Crash, Fault, Faults, SimulatedDisk};
@@ -28,8 +28,13 @@ pub use replica::{Replica, Step};
 
 /// An environment whose disk is simulated and whose clock stands still.
 pub fn environment(disk: &SimulatedDisk) -> Env {
+    environment_with(disk, &Arc::default())
+}
+
+/// An environment whose disk and clock are simulated.
+pub fn environment_with(disk: &SimulatedDisk, clock: &Arc<SimulatedClock>) -> Env {
     Env {
         disk: Arc::new(disk.clone()),
-        clock: Arc::new(SimulatedClock::new()),
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
@@ -23,6 +23,10 @@ pub const TABLE: TableId = TableId(1);
 
 /// How long background work waits for something to do before it looks again.
 const IDLE: Duration = Duration::from_millis(100);
+
+/// After so long without a merge there are no more: an idle store waits less before it merges what
+/// was not due.
+const SETTLED: Duration = Duration::from_secs(4);
 
 /// As in `hedgerow serve`.
 const MERGE_NICENESS: i32 = 10;
@@ -124,15 +128,17 @@ impl Contender for HedgerowSide {
     }
 
     fn settle(&mut self) -> Result<()> {
-        let mut done = u64::MAX;
-        loop {
-            thread::sleep(2 * IDLE);
+        let mut done = self.store.stats().merges_done;
+        let mut quiet_since = Instant::now();
+        while quiet_since.elapsed() < SETTLED {
+            thread::sleep(IDLE);
             let stats = self.store.stats();
-            if stats.merges_running == 0 && stats.merges_done == done {
-                return Ok(());
+            if stats.merges_running > 0 || stats.merges_done > done {
+                quiet_since = Instant::now();
             }
             done = stats.merges_done;
         }
+        Ok(())
     }
 
     fn bytes_written(&mut self) -> Result<u64> {

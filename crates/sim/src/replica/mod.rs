@@ -26,15 +26,17 @@ use std::ops::AddAssign;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lsm::{HistoryHold, Snapshot, Store, StoreError, StoreOptions, Work};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use types::{CommitPosition, TableId};
 
+use crate::clock::SimulatedClock;
 use crate::compare;
 use crate::disk::{Crash, Faults, SimulatedDisk};
-use crate::environment;
+use crate::environment_with;
 use crate::model::{Change, Key, Rows, State, Write};
 use crate::source::{HOT_KEYS, KEYS, Source};
 use crate::tables::{Table, rows_between};
@@ -48,6 +50,9 @@ const TABLES_MAX: usize = 4;
 
 /// Snapshots that are held at most at once.
 const SNAPSHOTS_MAX: usize = 4;
+
+/// How long a replica waits: stores are idle by then.
+const WAIT: Duration = Duration::from_secs(60);
 
 /// Keys of a table that are looked up, about, when all of it is compared.
 const KEYS_LOOKED_UP: usize = 8;
@@ -70,6 +75,8 @@ pub enum Step {
     Work(Work),
     /// A flush is asked for.
     RequestFlush,
+    /// Time passes.
+    Wait,
     /// A snapshot is taken and kept.
     Pin,
     /// A kept snapshot is compared and dropped.
@@ -145,6 +152,7 @@ impl AddAssign for Done {
 pub struct Replica {
     random: StdRng,
     disk: SimulatedDisk,
+    clock: Arc<SimulatedClock>,
     options: StoreOptions,
     source: Rc<Source>,
     store: Option<Arc<Store>>,
@@ -191,6 +199,7 @@ impl Replica {
         Self {
             random,
             disk,
+            clock: Arc::default(),
             options,
             source: Rc::default(),
             store: None,
@@ -293,6 +302,7 @@ impl Replica {
         Self {
             random: StdRng::seed_from_u64(0),
             disk,
+            clock: Arc::default(),
             options: self.options.clone(),
             source: Rc::clone(&self.source),
             store: None,
@@ -348,7 +358,7 @@ impl Replica {
     /// store's own.
     pub fn start(&mut self) -> StepResult {
         assert!(self.store.is_none(), "one process at a time");
-        let environment = environment(&self.disk);
+        let environment = environment_with(&self.disk, &self.clock);
         self.watch.know(self.acknowledged, &self.tables);
         self.watch.begin(&self.disk);
         let store = Store::open(environment, Path::new(DIRECTORY), self.options.clone())?;
@@ -409,6 +419,7 @@ impl Replica {
             Step::Flush => self.flush()?,
             Step::Work(kind) => self.interrupted(|store| store.work(kind).map(drop))?,
             Step::RequestFlush => self.store().request_flush(),
+            Step::Wait => self.clock.advance(WAIT),
             Step::Pin => self.pin(),
             Step::Unpin => self.unpin()?,
             Step::Hold => self.hold = Some(self.store().hold_history()),
@@ -429,7 +440,8 @@ impl Replica {
     pub fn random_step(&mut self) -> Step {
         match self.random.random_range(0..100) {
             0..14 => Step::Commit,
-            14..40 => Step::Ingest,
+            14..38 => Step::Ingest,
+            38..40 => Step::Wait,
             40..54 => Step::Publish,
             54..58 => Step::Flush,
             58..64 => Step::Work(Work::Flush),
