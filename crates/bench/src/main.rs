@@ -8,13 +8,16 @@
 //! * [`trees`]: look-ups and scans of the same readings, beside RocksDB and Parquet.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
+//! * [`choice`], [`side_process`]: who takes part, and how a process of theirs is run.
 //! * [`results`]: the table and the JSON file.
 
 mod chart;
+mod choice;
 mod limits;
 mod pages;
 mod replica;
 mod results;
+mod side_process;
 mod trees;
 mod weather;
 
@@ -23,6 +26,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use choice::Choice;
 
 /// Experiments.
 #[derive(Debug, Parser)]
@@ -42,7 +47,7 @@ enum Experiment {
         #[command(flatten)]
         common: Common,
         #[command(flatten)]
-        choice: weather::Choice,
+        choice: Choice<weather::Side>,
     },
     /// A contender of `weather`: inserts what it is fed
     #[command(hide = true)]
@@ -52,7 +57,7 @@ enum Experiment {
         #[command(flatten)]
         common: Common,
         #[command(flatten)]
-        choice: trees::Choice,
+        choice: Choice<trees::Side>,
     },
     /// A contender of `trees`: reads what it has
     #[command(hide = true)]

@@ -97,6 +97,16 @@ impl Results {
         });
     }
 
+    /// A figure, by metric and peer.
+    #[cfg(test)]
+    pub fn value(&self, metric: &str, peer: Option<&str>) -> f64 {
+        let is_it = |figure: &&Figure| figure.metric == metric && figure.peer.as_deref() == peer;
+        let found = self.results.iter().find(is_it);
+        found
+            .unwrap_or_else(|| panic!("no {metric} of {peer:?}"))
+            .value
+    }
+
     /// Notes raw data. They go into the JSON file only.
     pub fn series(
         &mut self,

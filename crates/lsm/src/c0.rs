@@ -24,7 +24,7 @@ use crate::memory_run::MemoryRun;
 use crate::retention::Outside;
 use crate::store::Store;
 use crate::tree::Tree;
-use crate::version::{Version, memory_bytes};
+use crate::version::memory_bytes;
 
 /// Runs of one size class that are merged into one.
 const TIER_RUNS: usize = 8;
@@ -50,6 +50,21 @@ fn due_merge(runs: &[Arc<MemoryRun>]) -> Option<usize> {
     (count >= TIER_RUNS && memory_bytes(&runs[..count]) <= MERGE_BYTES_MAX).then_some(count)
 }
 
+/// The runs to merge next, which are newer than those of the merge under way, and the tree's
+/// truncations.
+fn due_inputs(
+    tree: &Tree,
+    under_way: Option<&MemoryMerge>,
+) -> Option<(Vec<Arc<MemoryRun>>, Vec<u64>)> {
+    // Not the whole version leaves here: a flush may end meanwhile, and whoever holds the last
+    // version that has its frozen runs frees them, which takes long.
+    let version = tree.version();
+    let taken = under_way.and_then(|merge| version.place_of(merge.inputs()));
+    let newest = &version.open[..taken.unwrap_or(version.open.len())];
+    let count = due_merge(newest)?;
+    Some((newest[..count].to_vec(), version.truncations.clone()))
+}
+
 impl Store {
     /// Keeps the number of a tree's memory runs small: merges what a batch of `rows` made due, and
     /// goes on with a large merge that is under way.
@@ -64,10 +79,16 @@ impl Store {
             }
         }
         let at_once_bytes_max = AT_ONCE_BYTES_MAX.min(self.memory.max() / AT_ONCE_SHARE);
-        while let Some(mut merge) = self.due_memory_merge(tree, under_way.as_ref()) {
-            if memory_bytes(merge.inputs()) > at_once_bytes_max {
-                // One at a time: while one is under way, the next waits.
-                under_way.get_or_insert(merge);
+        while let Some((inputs, truncations)) = due_inputs(tree, under_way.as_ref()) {
+            let in_pieces = memory_bytes(&inputs) > at_once_bytes_max;
+            if in_pieces && under_way.is_some() {
+                break; // One at a time.
+            }
+            let retention = self.snapshots().retention_in_memory();
+            let retention = retention.for_merge(&truncations, Outside::Any);
+            let mut merge = MemoryMerge::new(inputs, retention, &tree.layout);
+            if in_pieces {
+                *under_way = Some(merge);
                 break;
             }
             while merge.advance(usize::MAX)? {}
@@ -75,26 +96,6 @@ impl Store {
             self.install(tree, merge)?;
         }
         Ok(())
-    }
-
-    /// A merge of runs that are newer than those of the merge under way.
-    fn due_memory_merge(
-        &self,
-        tree: &Tree,
-        under_way: Option<&MemoryMerge>,
-    ) -> Option<MemoryMerge> {
-        // Not the whole version: a flush may end meanwhile, and whoever holds the last version
-        // that has its frozen runs frees them, which takes long.
-        let due = |version: &Version| {
-            let taken = under_way.and_then(|merge| version.place_of(merge.inputs()));
-            let newest = &version.open[..taken.unwrap_or(version.open.len())];
-            let count = due_merge(newest)?;
-            Some((newest[..count].to_vec(), version.truncations.clone()))
-        };
-        let (inputs, truncations) = due(&tree.version())?;
-        let retention = self.snapshots().retention_in_memory();
-        let retention = retention.for_merge(&truncations, Outside::Any);
-        Some(MemoryMerge::new(inputs, retention, &tree.layout))
     }
 
     /// Puts what a merge has made in the place of its inputs, if they are still there.

@@ -2,7 +2,8 @@
 //!
 //! While rows come in, a tree may have a few runs before anything is merged ([`RUNS_MIN`]). In an
 //! idle store it may not: nobody else wants the disk then, and scans of one run take a fraction of
-//! the time (weather, one column: 9 ns of the processor's time a row, 61 where three runs overlap).
+//! the time (weather, one column: 9 ns of the processor's time a row, 61 where three runs overlap;
+//! `bench -- trees --scale quick`).
 //! When there is something to do, the newest runs are merged together with each older run that is
 //! at most [`RATIO`] times as large as all newer ones together. So
 //!

@@ -31,11 +31,11 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use clap::Args;
 use contender::ReadingArguments;
 use tempfile::TempDir;
 
 use crate::Scale;
+use crate::choice::Choice;
 use crate::limits::disk::{Disk, DiskProfile};
 use crate::limits::memory::MemoryLimit;
 use crate::limits::undo::AtEnd;
@@ -46,8 +46,7 @@ use crate::weather::rows::ShuffledRows;
 
 use input::Input;
 use run::{Conditions, Run};
-pub use side::OwnSide;
-use side::Side;
+pub use side::{OwnSide, Side};
 
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
@@ -91,30 +90,6 @@ impl Plan {
     }
 }
 
-/// Who takes part.
-#[derive(Debug, Args)]
-pub struct Choice {
-    /// Runs RocksDB, too; at full scale it runs anyway
-    #[arg(long)]
-    peers: bool,
-    /// Runs only this one; may be given again
-    #[arg(long = "contender", value_enum)]
-    sides: Vec<Side>,
-}
-
-impl Choice {
-    fn sides(&self, scale: Scale) -> Vec<Side> {
-        use clap::ValueEnum;
-        if !self.sides.is_empty() {
-            self.sides.clone()
-        } else if self.peers || scale == Scale::Full {
-            Side::value_variants().to_vec()
-        } else {
-            vec![Side::Hedgerow, Side::HedgerowOneRun, Side::Parquet]
-        }
-    }
-}
-
 /// What came out.
 #[derive(Debug)]
 pub struct Outcome {
@@ -123,9 +98,12 @@ pub struct Outcome {
 }
 
 /// Runs the experiment.
-pub fn run(scale: Scale, choice: &Choice) -> Result<Outcome> {
+pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
     let plan = Plan::of(scale);
-    let sides = choice.sides(scale);
+    let sides = choice.sides(
+        scale,
+        &[Side::Hedgerow, Side::HedgerowOneRun, Side::Parquet],
+    );
     let with_peers = sides.iter().any(|side| side.is_rocksdb());
     let peers = with_peers.then(peers_program::build).transpose()?;
     let folder = TempDir::with_prefix("bench-trees-")?;

@@ -10,8 +10,8 @@ use super::input::Input;
 use super::side::Side;
 use crate::limits::disk::DiskProfile;
 use crate::limits::memory::MemoryLimit;
+use crate::side_process::{self, feed};
 use crate::weather::rows::ShuffledRows;
-use crate::weather::run::feed;
 
 /// What a side did under a disk profile.
 #[derive(Debug)]
@@ -83,20 +83,8 @@ impl Conditions<'_> {
         })
     }
 
-    fn with_arguments(
-        &self,
-        mut command: Command,
-        side: Side,
-        limit: Option<&MemoryLimit>,
-    ) -> Command {
-        command
-            .args(["--memory-bytes", &self.memory_bytes.to_string()])
-            .arg("--folder")
-            .arg(self.folder(side));
-        if let Some(limit) = limit {
-            command.arg("--memory-group").arg(limit.group());
-        }
-        command
+    fn with_arguments(&self, command: Command, side: Side, limit: Option<&MemoryLimit>) -> Command {
+        side_process::within(command, &self.folder(side), self.memory_bytes, limit)
     }
 }
 

@@ -54,14 +54,6 @@ fn run(side: Side, rates: [f64; 2], seconds: [f64; 2]) -> Run {
     }
 }
 
-fn figure(json: &serde_json::Value, metric: &str, peer: Option<&str>) -> f64 {
-    let figures = json["results"].as_array().unwrap();
-    let found = figures
-        .iter()
-        .find(|figure| figure["metric"] == metric && figure["peer"].as_str() == peer);
-    found.unwrap()["value"].as_f64().unwrap()
-}
-
 #[test]
 fn the_worst_ratio_to_the_better_rocksdb_is_the_goals() -> Result<()> {
     let mut ours = run(Side::Hedgerow, [30.0, 40.0], [1.0, 2.0]);
@@ -76,9 +68,8 @@ fn the_worst_ratio_to_the_better_rocksdb_is_the_goals() -> Result<()> {
     ];
     let mut results = Results::new("trees", "quick");
     figures::note(&mut results, &runs);
-    let json = serde_json::to_value(&results)?;
     let is = |metric, peer, expected: f64| {
-        let value = figure(&json, metric, peer);
+        let value = results.value(metric, peer);
         assert!((value - expected).abs() < 1e-9, "{metric}: {value}");
     };
     is("S3a", Some("rocksdb-lz4"), 2.0);

@@ -25,7 +25,7 @@ pub const TABLE: TableId = TableId(1);
 const IDLE: Duration = Duration::from_millis(100);
 
 /// After so long without a merge there are no more: an idle store waits less before it merges what
-/// was not due.
+/// was not due. The wait counts as merging in the report.
 const SETTLED: Duration = Duration::from_secs(4);
 
 /// As in `hedgerow serve`.

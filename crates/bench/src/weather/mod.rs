@@ -27,10 +27,10 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use clap::Args;
 use tempfile::TempDir;
 
 use crate::Scale;
+use crate::choice::Choice;
 use crate::limits::disk::{Disk, DiskProfile};
 use crate::limits::memory::MemoryLimit;
 use crate::limits::undo::AtEnd;
@@ -40,7 +40,7 @@ use crate::results::Results;
 pub use hedgerow_side::run as run_side;
 use rows::ShuffledRows;
 use run::{Conditions, Run};
-use side::Side;
+pub use side::Side;
 
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
@@ -76,30 +76,6 @@ impl Plan {
     }
 }
 
-/// Who takes part.
-#[derive(Debug, Args)]
-pub struct Choice {
-    /// Runs RocksDB and InnoDB, too; at full scale they run anyway
-    #[arg(long)]
-    peers: bool,
-    /// Runs only this one; may be given again
-    #[arg(long = "contender", value_enum)]
-    sides: Vec<Side>,
-}
-
-impl Choice {
-    fn sides(&self, scale: Scale) -> Vec<Side> {
-        use clap::ValueEnum;
-        if !self.sides.is_empty() {
-            self.sides.clone()
-        } else if self.peers || scale == Scale::Full {
-            Side::value_variants().to_vec()
-        } else {
-            vec![Side::Hedgerow]
-        }
-    }
-}
-
 /// What came out.
 #[derive(Debug)]
 pub struct Outcome {
@@ -108,9 +84,9 @@ pub struct Outcome {
 }
 
 /// Runs the experiment.
-pub fn run(scale: Scale, choice: &Choice) -> Result<Outcome> {
+pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
     let plan = Plan::of(scale);
-    let sides = choice.sides(scale);
+    let sides = choice.sides(scale, &[Side::Hedgerow]);
     let with_peers = sides.iter().any(|side| *side != Side::Hedgerow);
     let peers = with_peers.then(peers_program::build).transpose()?;
     let folder = TempDir::with_prefix("bench-weather-")?;

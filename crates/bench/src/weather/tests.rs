@@ -45,15 +45,6 @@ fn runs() -> Vec<Run> {
     ]
 }
 
-/// A figure of the JSON, by metric and peer.
-fn figure(json: &serde_json::Value, metric: &str, peer: Option<&str>) -> f64 {
-    let figures = json["results"].as_array().unwrap();
-    let found = figures
-        .iter()
-        .find(|figure| figure["metric"] == metric && figure["peer"].as_str() == peer);
-    found.unwrap()["value"].as_f64().unwrap()
-}
-
 #[test]
 fn ratios_are_against_the_best_rocksdb_and_the_end_of_innodb() -> Result<()> {
     let mut results = Results::new("weather", "quick");
@@ -62,7 +53,7 @@ fn ratios_are_against_the_best_rocksdb_and_the_end_of_innodb() -> Result<()> {
     figures::note(&mut results, &runs(), memory_bytes as u64);
     let json = serde_json::to_value(&results)?;
     let is = |metric, peer, expected: f64| {
-        let value = figure(&json, metric, peer);
+        let value = results.value(metric, peer);
         assert!((value - expected).abs() < 1e-9, "{metric}: {value}");
     };
     is("R6c", Some("rocksdb-lz4"), 3.0);
