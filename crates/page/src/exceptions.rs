@@ -89,8 +89,11 @@ pub(crate) struct Exceptions<'a> {
     /// How many there are up to the end of each group of rows.
     ends: &'a [[u8; END_BYTES]],
     count: usize,
-    /// Within their group; other bytes of the page follow.
-    slots: &'a [u8],
+    /// The whole section, other columns' exceptions too: whoever loads more slots at once than
+    /// it needs touches what lies around them.
+    section: &'a [u8],
+    /// Where the slots begin in it, which count within their group.
+    slots_at: usize,
     base: u64,
     values: Packed<'a>,
 }
@@ -105,29 +108,38 @@ impl<'a> Exceptions<'a> {
         section: &'a [u8],
     ) -> Result<Self, PageError> {
         let count = cursor.count(ROWS_MAX)?;
-        let (mut base, mut width, mut section) = (0, 0, Cursor::new(section));
-        let mut ends = 0;
+        let (mut base, mut width, mut begin) = (0, 0, 0);
+        let mut ends_bytes = 0;
         if count > 0 {
-            let begin = cursor.count(section.len())?;
+            begin = cursor.count(section.len())?;
             base = cursor.signed()? as u64;
             width = cursor.bit_width()?;
-            section.take(begin)?;
-            ends = rows.div_ceil(GROUP) * END_BYTES;
+            ends_bytes = rows.div_ceil(GROUP) * END_BYTES;
         }
-        let ends = section.take(ends)?.as_chunks().0;
+        let mut exceptions = Cursor::new(section);
+        exceptions.take(begin)?;
+        let ends = exceptions.take(ends_bytes)?.as_chunks().0;
         if ends
             .last()
             .is_some_and(|&end| usize::from(u16::from_le_bytes(end)) != count)
         {
             return Err(NOT_ASCENDING);
         }
+        exceptions.take(count)?;
         Ok(Self {
             ends,
             count,
-            slots: section.take_with_rest(count)?,
+            section,
+            slots_at: begin + ends_bytes,
             base,
-            values: Packed::take(&mut section, width, count)?,
+            values: Packed::take(&mut exceptions, width, count)?,
         })
+    }
+
+    /// Of all exceptions.
+    #[inline]
+    fn slots(&self) -> &'a [u8] {
+        &self.section[self.slots_at..][..self.count]
     }
 
     /// Checks that all slots are below `rows` and ascend.
@@ -135,9 +147,7 @@ impl<'a> Exceptions<'a> {
         let mut begin = 0;
         for (group, end) in self.ends.iter().enumerate() {
             let end = usize::from(u16::from_le_bytes(*end));
-            let slots = self.slots[..self.count]
-                .get(begin..end)
-                .ok_or(NOT_ASCENDING)?;
+            let slots = self.slots().get(begin..end).ok_or(NOT_ASCENDING)?;
             let last = slots.last().map(|&slot| group * GROUP + usize::from(slot));
             if !ascend(slots) || last.is_some_and(|last| last >= rows) {
                 return Err(NOT_ASCENDING);
@@ -181,11 +191,10 @@ impl<'a> Exceptions<'a> {
             return 0..0;
         }
         let group = self.in_group(first / GROUP);
-        let slots = &self.slots[group.start..];
         let bytes = |slot: usize| (slot % GROUP) as u64 * LOWEST;
         let (first, last) = (bytes(first), bytes(end - 1));
-        let below = count(slots, group.len(), |slots| less(slots, first));
-        let up_to = count(slots, group.len(), |slots| !less(last, slots));
+        let below = self.count(&group, |slots| less(slots, first));
+        let up_to = self.count(&group, |slots| !less(last, slots));
         group.start + below..group.start + up_to.max(below)
     }
 
@@ -201,7 +210,8 @@ impl<'a> Exceptions<'a> {
         &self,
         numbers: Range<usize>,
     ) -> impl Iterator<Item = (usize, u64)> + Clone + '_ {
-        numbers.map(|index| (usize::from(self.slots[index]) % BLOCK, self.value(index)))
+        let slots = self.slots();
+        numbers.map(|index| (usize::from(slots[index]) % BLOCK, self.value(index)))
     }
 
     #[inline]
@@ -219,17 +229,58 @@ impl<'a> Exceptions<'a> {
         let slot = (slot % GROUP) as u8;
         // Mostly it is not: then that is the only question with an answer to guess.
         let bytes = u64::from(slot) * LOWEST;
-        let slots = &self.slots[group.start..];
-        match count(slots, group.len(), |slots| equal(slots, bytes)) {
+        match self.count(&group, |slots| equal(slots, bytes)) {
             0 => None,
             _ => self.find_in(group, slot),
         }
     }
 
+    /// How many slots of a group `is` holds for, which gives the highest bits of eight bytes.
+    /// Looks at all of a stride: where they are is not to be guessed by the processor, nor whether
+    /// there are any.
+    #[inline]
+    fn count(&self, group: &Range<usize>, is: impl Fn(u64) -> u64) -> usize {
+        let (mut counted, mut from) = (0, group.start);
+        loop {
+            let words = self.stride(from);
+            let mask = &MASKS[(group.end - from).min(STRIDE)];
+            let bits = |half: usize| (is(words[half]) & mask[half]) >> 7;
+            counted += ((bits(0) + bits(1)).wrapping_mul(LOWEST) >> 56) as usize;
+            from += STRIDE;
+            if from >= group.end {
+                return counted;
+            }
+        }
+    }
+
+    /// The slots from a number on, as two words; behind the last one are any bytes. Near the end
+    /// of the section it loads what lies in front of them too, and shifts that out: where they lie
+    /// is not to be guessed by the processor either.
+    #[inline]
+    fn stride(&self, from: usize) -> [u64; 2] {
+        let at = self.slots_at + from;
+        let begin = at.min(self.section.len().saturating_sub(STRIDE));
+        match self.section[begin..].first_chunk() {
+            Some(bytes) => halves(bytes, at - begin),
+            None => self.short_stride(from),
+        }
+    }
+
+    /// Where the section is shorter than a stride.
+    #[cold]
+    #[inline(never)]
+    fn short_stride(&self, from: usize) -> [u64; 2] {
+        let mut bytes = [0; STRIDE];
+        let slots = self.slots().get(from..).unwrap_or_default();
+        let copied = slots.len().min(STRIDE);
+        bytes[..copied].copy_from_slice(&slots[..copied]);
+        halves(&bytes, 0)
+    }
+
     /// The value of a slot that is an exception of this group.
     #[cold]
     fn find_in(&self, group: Range<usize>, slot: u8) -> Option<u64> {
-        let slots = &self.slots[group.clone()];
+        let slots = &self.slots()[group.clone()];
         let index = slots.iter().position(|&other| other == slot)?;
         Some(self.value(group.start + index))
     }
@@ -294,7 +345,7 @@ impl GroupedExceptions<'_, '_> {
             }
             let values = &self.block[start % BLOCK..];
             let stop = end.min(start + values.len());
-            for (slot, value) in self.exceptions.slots[start..stop].iter().zip(values) {
+            for (slot, value) in self.exceptions.slots()[start..stop].iter().zip(values) {
                 each(*slot, self.exceptions.base.wrapping_add(*value));
             }
             start = stop;
@@ -334,6 +385,13 @@ static MASKS: [[u64; 2]; STRIDE + 1] = {
     masks
 };
 
+/// A stride as two words, from a byte on; where that is behind the last one, any.
+#[inline]
+fn halves(bytes: &[u8; STRIDE], from: usize) -> [u64; 2] {
+    let words = u128::from_le_bytes(*bytes).wrapping_shr(u8::BITS * from as u32);
+    [words as u64, (words >> 64) as u64]
+}
+
 /// The highest bits of the bytes that are equal.
 #[inline]
 fn equal(bytes: u64, others: u64) -> u64 {
@@ -346,41 +404,6 @@ fn equal(bytes: u64, others: u64) -> u64 {
 fn less(bytes: u64, others: u64) -> u64 {
     let low_bits_reach = (bytes | HIGHEST) - (others & !HIGHEST);
     ((!bytes & others) | (!(bytes ^ others) & !low_bits_reach)) & HIGHEST
-}
-
-/// How many of the first `count` slots `is` holds for, which gives the highest bits of eight bytes.
-/// Looks at all of a stride: where they are is not to be guessed by the processor, nor whether
-/// there are any.
-#[inline]
-fn count(slots: &[u8], count: usize, is: impl Fn(u64) -> u64) -> usize {
-    let (mut counted, mut done) = (0, 0);
-    loop {
-        let words = match slots[done..].first_chunk::<STRIDE>() {
-            Some(stride) => words_of(stride),
-            None => words_of(&padded(&slots[done..])),
-        };
-        let mask = &MASKS[(count - done).min(STRIDE)];
-        let bits = |half: usize| (is(words[half]) & mask[half]) >> 7;
-        counted += ((bits(0) + bits(1)).wrapping_mul(LOWEST) >> 56) as usize;
-        done += STRIDE;
-        if done >= count {
-            return counted;
-        }
-    }
-}
-
-#[inline]
-fn words_of(stride: &[u8; STRIDE]) -> [u64; 2] {
-    let (words, _) = stride.as_chunks();
-    [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
-}
-
-#[cold]
-#[inline(never)]
-fn padded(slots: &[u8]) -> [u8; STRIDE] {
-    let mut stride = [0; STRIDE];
-    stride[..slots.len()].copy_from_slice(slots);
-    stride
 }
 
 #[cfg(test)]
@@ -416,6 +439,30 @@ mod tests {
         assert!(read.check(901).is_ok() && read.check(900).is_err());
         let cut = &section[..section.len() - 1];
         assert!(Exceptions::open(&mut Cursor::new(&segment), 901, cut).is_err());
+    }
+
+    /// Where nothing follows the slots: their values are equal and take no bits, and no other
+    /// column has exceptions.
+    #[test]
+    fn exceptions_are_found_at_the_end_of_the_page() {
+        for count in 1..40 {
+            let slots = (0..count).map(|number| (number * number % 17 + number * 17, -3));
+            let written = exceptions(&slots.collect::<Vec<_>>());
+            let (mut segment, mut section) = (Vec::new(), Vec::new());
+            write(&written, 700, &mut segment, &mut section);
+            let read = Exceptions::open(&mut Cursor::new(&segment), 700, &section);
+            let read = read.expect("intact");
+            for slot in 0..700 {
+                let is_one = written
+                    .iter()
+                    .any(|exception| usize::from(exception.slot) == slot);
+                assert_eq!(
+                    read.find(slot),
+                    is_one.then_some(-3_i64 as u64),
+                    "{slot} of {count}"
+                );
+            }
+        }
     }
 
     #[test]
