@@ -91,9 +91,7 @@ enum Scale {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let prepared =
-        limits::undo::on_interrupt().and_then(|()| Ok(allocator::give_back_when_idle()?));
-    match prepared.and_then(|()| run(arguments)) {
+    match limits::undo::on_interrupt().and_then(|()| run(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -8,8 +8,8 @@ use hedgerow::command;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Err(error) = allocator::give_back_when_idle() {
-        eprintln!("error: could not start a thread: {error}");
+    if let Err(error) = allocator::give_back_early() {
+        eprintln!("error: could not set the allocator up: {error}");
         return ExitCode::FAILURE;
     }
     command::run(arguments)

@@ -26,6 +26,7 @@ const VALUE_COLUMNS: [usize; COLUMNS.len() - KEY_COLUMNS] = [3, 4, 5, 6, 7, 8, 9
 /// Reads what it is told to, and prints the report.
 pub fn run(arguments: &ReadingArguments, one_run: bool) -> Result<()> {
     arguments.common.enter()?;
+    allocator::give_back_early()?;
     if one_run {
         merge_all(arguments)?;
     }

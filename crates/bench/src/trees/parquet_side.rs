@@ -48,6 +48,7 @@ pub fn write(data: &DataSet, folder: &Path) -> Result<()> {
 pub fn run(arguments: &ReadingArguments) -> Result<()> {
     let folder = &arguments.common.folder;
     arguments.common.enter()?;
+    allocator::give_back_early()?;
     let path = folder.join(FILE);
     let file = ParquetFile {
         metadata: ArrowReaderMetadata::load(&File::open(&path)?, ArrowReaderOptions::default())?,

@@ -34,6 +34,7 @@ const MERGE_NICENESS: i32 = 10;
 /// Inserts the rows of standard input, and prints the report.
 pub fn run(arguments: &Arguments) -> Result<()> {
     arguments.enter()?;
+    allocator::give_back_early()?;
     let options = options(arguments.memory_bytes);
     let mut side = HedgerowSide::start(Env::real(), &arguments.folder, options)?;
     let report = contender::run(&mut side, io::stdin().lock(), arguments.time_max())?;
@@ -42,10 +43,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// What a flush, a merge and the program itself take, however small the limit.
+const FIXED_BYTES: u64 = 48 << 20;
+
 /// As much of the limit as leaves room for merges and the kernel.
 fn options(memory_bytes: u64) -> StoreOptions {
     StoreOptions {
-        memory_bytes: (memory_bytes / 2) as usize,
+        memory_bytes: (memory_bytes.saturating_sub(FIXED_BYTES) * 4 / 7) as usize,
         cache_bytes: (memory_bytes / 16) as usize,
         ..StoreOptions::default()
     }
