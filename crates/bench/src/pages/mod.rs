@@ -26,7 +26,7 @@ mod paper;
 mod parquet_file;
 mod report;
 mod row_blocks;
-mod segment_file;
+pub mod segment_file;
 mod stopwatch;
 pub mod weather;
 

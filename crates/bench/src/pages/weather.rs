@@ -87,6 +87,11 @@ pub fn data_set(rows: usize) -> Result<DataSet> {
         int32(readings.wind_speed),
         int32(readings.wind_gust),
     ];
+    table_of(arrays)
+}
+
+/// The table that has these columns.
+pub fn table_of(arrays: Vec<ArrayRef>) -> Result<DataSet> {
     DataSet::new("weather", &COLUMNS, &[0, 1, 2], "temperature", arrays)
 }
 

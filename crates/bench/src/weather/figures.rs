@@ -6,16 +6,18 @@
 use contender::Report;
 use contender::record::RECORD_BYTES;
 
+use super::live_data::LiveData;
 use super::run::Run;
 use super::side::Side;
 use crate::limits::disk::DiskProfile;
 use crate::results::Results;
 
 /// Notes all figures, and the raw data that the throughput is drawn from.
-pub fn note(results: &mut Results, runs: &[Run], memory_bytes: u64) {
-    note_ratios(results, runs);
+pub fn note(results: &mut Results, runs: &[Run], live_data: &LiveData, memory_bytes: u64) {
+    note_ratios(results, runs, live_data);
     for run in runs {
         note_run(results, run);
+        note_space(results, run, live_data);
         note_model(results, run, memory_bytes);
         results.setting(&run.side.to_string(), &run.report.settings);
     }
@@ -44,11 +46,33 @@ fn note_run(results: &mut Results, run: &Run) {
         figure("slowest batch", times.ms_max, "ms");
     }
     figure("on disk", report.bytes_a_row(), "B/row");
-    figure("most on disk / live", report.space_max(), "x");
     figure("write amplification", report.write_amplification(), "x");
     figure("merges went on for", report.settle_seconds, "s");
     let metric = format!("{profile}: seconds at the end of each window");
     results.series(&metric, report.window_ends.clone(), "s", peer);
+}
+
+/// The most that was on disk at a time. What was live then is measured for us. Of a peer it is only
+/// known what a row takes in the end, when there are most.
+fn note_space(results: &mut Results, run: &Run, live_data: &LiveData) {
+    let peer = run.side.peer();
+    let mut figure = |name: &str, value| {
+        results.figure(
+            &format!("{}: {name}", run.profile),
+            value,
+            "x",
+            peer.as_deref(),
+        );
+    };
+    let of_final_size = run.report.space_max(|_| 1.0);
+    figure("most on disk / rows at their final size", of_final_size);
+    if run.side == Side::Hedgerow {
+        figure("most on disk / live", space_max(run, live_data));
+    }
+}
+
+fn space_max(run: &Run, live_data: &LiveData) -> f64 {
+    run.report.space_max(|rows| live_data.relative(rows))
 }
 
 /// How often each byte is written beside Rose's model (sections 2.3 and 5.2): two merges write `R`
@@ -63,7 +87,7 @@ fn note_model(results: &mut Results, run: &Run, memory_bytes: u64) {
 }
 
 /// The figures of `goals.md`.
-fn note_ratios(results: &mut Results, runs: &[Run]) {
+fn note_ratios(results: &mut Results, runs: &[Run], live_data: &LiveData) {
     for (profile, rocksdb, innodb) in [
         (DiskProfile::Cloud, "R6a", "R6b"),
         (DiskProfile::Native, "R6c", "R6d"),
@@ -75,7 +99,7 @@ fn note_ratios(results: &mut Results, runs: &[Run]) {
     if let Some(worst) = slowest.min_by(f64::total_cmp) {
         results.figure("R7", worst, "x", None);
     }
-    let space = ours().map(|run| run.report.space_max());
+    let space = ours().map(|run| space_max(run, live_data));
     if let Some(worst) = space.max_by(f64::total_cmp) {
         results.figure("R8", worst, "x", None);
     }

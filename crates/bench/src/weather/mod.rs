@@ -17,6 +17,7 @@
 
 mod figures;
 pub mod hedgerow_side;
+mod live_data;
 pub mod peers_program;
 pub mod rows;
 pub mod run;
@@ -38,6 +39,7 @@ use crate::pages::weather;
 use crate::results::Results;
 
 pub use hedgerow_side::run as run_side;
+use live_data::LiveData;
 use rows::ShuffledRows;
 use run::{Conditions, Run};
 pub use side::Side;
@@ -95,6 +97,7 @@ pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
     let mut results = Results::new("weather", plan.name);
     eprintln!("making {} rows in random order", plan.rows);
     let rows = ShuffledRows::of(&weather::data_set(plan.rows)?);
+    let live_data = LiveData::measure(&rows, lsm::StoreOptions::default().page_bytes)?;
 
     let disk = Disk::is_possible()
         .then(|| Disk::make(folder.path(), plan.disk_bytes()))
@@ -114,7 +117,7 @@ pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
         results.setting("innodb inserts for", most);
     }
     let runs = run_all(&mut results, &conditions, disk.as_ref(), &sides, &rows)?;
-    figures::note(&mut results, &runs, plan.memory_bytes);
+    figures::note(&mut results, &runs, &live_data, plan.memory_bytes);
     Ok(Outcome { results, runs })
 }
 
