@@ -5,10 +5,11 @@
 //! faulted in again by the next merge. And the kernel's huge pages make it coarse: one small
 //! allocation keeps two megabytes, which are cleared in one go when they are faulted in.
 //!
-//! Weather rows, 20.7 million under 384 MiB, 3.1 million under 96 MiB, same minutes, medians of two
-//! (a processor of the Zen 5 kind; most memory resident, C0 takes half of the limit):
+//! Weather rows, 20.7 million under 384 MiB, 3.1 million under 96 MiB, same minutes, means of two
+//! (`bench weather-side`, a processor of the Zen 5 kind whose other core was busy; most memory
+//! resident, C0 takes half of the limit, which nothing enforces):
 //!
-//! | huge pages | kept for | million rows/s | 99.99 of 100 batches within | MiB of 384 | MiB of 96 |
+//! | huge pages | kept for | million rows/s | 99.99 % of batches within | MiB of 384 | MiB of 96 |
 //! |---|---|---|---|---|---|
 //! | yes | 1,000 ms | 2.1 | 27 ms | 300 | 168 |
 //! | yes | 100 ms | 2.0 | 22 ms | 301 | 135 |

@@ -21,7 +21,7 @@ const PREFIXES: usize = 16;
 const SLICE_ROWS: usize = 1_000_000;
 
 /// Bytes of a row in prefixes of all rows.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LiveData {
     /// Of each prefix, the shortest first: its rows, and bytes for each.
     prefixes: Vec<(usize, f64)>,
