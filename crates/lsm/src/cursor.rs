@@ -21,9 +21,10 @@ use crate::segment::{PageEntry, Segment};
 /// Pages that a merge reads with one access: large enough that a disk streams.
 const PAGES_PER_READ: usize = 16;
 
-/// Pages that a scan reads with one access, at most. There may be many scans at a time, each over
+/// Pages that a scan reads with one access, at most: a virtual disk gave 1,000 MB/s in pieces of 256
+/// KiB, and 1,480 in pieces of 1 MiB. Not more, because there may be many scans at a time, each over
 /// all runs, and what they have read ahead is in nobody's budget.
-const PAGES_PER_SCAN_READ: usize = 8;
+const PAGES_PER_SCAN_READ: usize = 32;
 
 /// Bytes read with one access, unless a single page is larger: pages of long rows would take
 /// memory in multiples of the longest row.

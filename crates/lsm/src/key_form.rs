@@ -49,7 +49,7 @@ const NEAR_ROWS: usize = 32;
 
 /// The first row in `rows` that is not `below`, where rows that are come first: doubles its steps
 /// until it has passed the place, then bisects.
-fn gallop(rows: Range<usize>, below: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn gallop(rows: Range<usize>, below: impl Fn(usize) -> bool) -> usize {
     let mut low = rows.start;
     let mut high = low;
     let mut step = 1;

@@ -13,8 +13,9 @@
 //! 3. Otherwise the bound of the step is the smallest of the loaded blocks' last (key, position);
 //!    pages that start at or below it are loaded too. Rows up to the bound are final: nothing
 //!    that comes later sorts before them.
-//! 4. Merge the rows up to the bound: take the stream with the smallest head, search it for the
-//!    second smallest head, hand the rows in between to the filter as one range, repeat.
+//! 4. Merge the rows up to the bound. Where the filter keeps the newest version of each key anyway,
+//!    as for puts that all snapshots see, that is all there is to find (`newest_version`). Otherwise
+//!    the filter sees every version (`each_version`).
 //!
 //! A run that nothing overlaps therefore costs next to nothing a row, and a large run with
 //! sparse overrides a search for each override.
@@ -22,19 +23,24 @@
 //! State carried between steps: the last key handed to the filter, so that it learns whether a
 //! range begins with one more version of that key.
 
-use std::cmp::Ordering;
+mod each_version;
+mod newest_version;
+mod slice;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use types::SortKeys;
 use types::key::SortKey;
 
-use crate::block::{Block, Cells, Summary};
+use crate::block::{Block, Summary};
 use crate::cursor::{Cursor, Window};
 use crate::error::StoreError;
 use crate::key_form::{BytesForm, KeyForm, U64Form, U128Form};
-use crate::museum::{self, Exhibit};
 use crate::selection::{Selection, SourceId};
+use each_version::merge_slices;
+use newest_version::keep_newest;
+use slice::{Slice, cut_at_bound, step_end};
 
 /// Rows of a large block that one step may consume: keeps the selection small.
 const STEP_ROWS: usize = 8192;
@@ -56,6 +62,16 @@ pub(crate) trait Filter {
     /// Whether every row of a block that no other stream overlaps stays, its first row being
     /// the only version of its key so far.
     fn keeps_whole(&self, summary: &Summary) -> bool;
+
+    /// Whether of the versions of each key in such blocks the newest stays and the others go.
+    fn keeps_newest(&self, summary: &Summary) -> bool;
+
+    /// Whether the older versions of the current key go, if they are in such blocks.
+    fn is_settled(&self) -> bool;
+
+    /// The current key has no more versions. The newest versions of the next keys are kept without
+    /// being seen; of the last of them there may be older ones.
+    fn settle(&mut self, out: &mut Selection);
 
     /// Sees the next rows. `same_key(row)` tells whether a row has the same key as the row
     /// before it in the block; it is asked for rows after the first.
@@ -289,12 +305,24 @@ impl Merger {
             }
         }
         cut_at_bound(&mut slices);
+        let last_key = self.last_key.as_ref();
+        let keeps_newest = keeps_newest(&slices, last_key, filter);
+        if keeps_newest {
+            let rows = newest_version::step_rows(&slices);
+            slices.iter_mut().for_each(|slice| slice.limit(rows));
+            cut_at_bound(&mut slices);
+        }
         let ends: Vec<_> = slices.iter().map(|slice| (slice.age, slice.end)).collect();
-        slices.retain(|slice| slice.at < slice.end);
         for slice in &mut slices {
             slice.source = Some(out.source(slice.block));
         }
-        let last_key = merge_slices(slices, self.last_key.as_ref(), filter, out)?;
+        let last_key = match keeps_newest {
+            true => {
+                filter.settle(out);
+                keep_newest(slices, last_key, out)
+            }
+            false => merge_slices(slices, last_key, filter, out)?,
+        };
         self.last_key = Some(last_key);
         for (age, end) in ends {
             if let Some(window) = &mut self.streams[age].window {
@@ -306,187 +334,18 @@ impl Merger {
     }
 }
 
-/// The row after the last that one step may consume.
-fn step_end(window: &Window, step_rows: usize) -> usize {
-    window.end.min(window.at + step_rows)
-}
-
-/// The rows of one stream in a step.
-struct Slice<'a, F: KeyForm> {
-    keys: F::View<'a>,
-    positions: &'a Cells<u64>,
-    unique_keys: bool,
-    block: &'a Arc<Block>,
-    source: Option<SourceId>,
-    at: usize,
-    end: usize,
-    /// Smaller is newer.
-    age: usize,
-}
-
-impl<'a, F: KeyForm> Slice<'a, F> {
-    fn new(window: &'a Window, step_rows: usize, age: usize) -> Self {
-        let versions = window.block.versions();
-        Self {
-            keys: F::view(&versions.keys),
-            positions: &versions.positions,
-            unique_keys: window.block.summary().unique_keys,
-            block: &window.block,
-            source: None,
-            at: window.at,
-            end: step_end(window, step_rows),
-            age,
-        }
-    }
-
-    #[inline]
-    fn key(&self, row: usize) -> F::Key<'a> {
-        F::key(self.keys, row)
-    }
-
-    /// Whether `row` comes before `other_row` of `other` in merge order.
-    #[inline]
-    fn precedes(&self, row: usize, other: &Self, other_row: usize) -> bool {
-        let (key, other_key) = (self.key(row), other.key(other_row));
-        if key != other_key {
-            return key < other_key;
-        }
-        let (position, other_position) = (self.positions.at(row), other.positions.at(other_row));
-        if museum::shows(Exhibit::OlderVersionFirst) && position != other_position {
-            return position < other_position;
-        }
-        position > other_position || position == other_position && self.age < other.age
-    }
-
-    /// Whether the head comes before that of `other`.
-    #[inline]
-    fn leads(&self, other: &Self) -> bool {
-        self.precedes(self.at, other, other.at)
-    }
-
-    /// The first row that does not come before the head of `other`. Row `at` does.
-    fn rows_before(&self, other: &Self) -> usize {
-        let key = other.key(other.at);
-        let mut row = F::first_not_below(self.keys, self.at + 1..self.end, key);
-        while row < self.end && self.precedes(row, other, other.at) {
-            row += 1;
-        }
-        row
-    }
-}
-
-/// Cuts every slice after the smallest of the slices' last (key, position).
-fn cut_at_bound<F: KeyForm>(slices: &mut [Slice<'_, F>]) {
-    let mut bound = 0;
-    for index in 1..slices.len() {
-        let (slice, smallest) = (&slices[index], &slices[bound]);
-        if slice.precedes(slice.end - 1, smallest, smallest.end - 1) {
-            bound = index;
-        }
-    }
-    let cuts: Vec<usize> = slices
-        .iter()
-        .enumerate()
-        .map(|(index, slice)| {
-            if index == bound {
-                slice.end
-            } else {
-                cut(slice, &slices[bound])
-            }
-        })
-        .collect();
-    for (slice, end) in slices.iter_mut().zip(cuts) {
-        slice.end = end;
-    }
-}
-
-/// The end of the rows of `slice` that come before the last row of `bound` or equal it.
-fn cut<'a, F: KeyForm>(slice: &Slice<'a, F>, bound: &Slice<'a, F>) -> usize {
-    let last = bound.end - 1;
-    let (mut low, mut high) = (slice.at, slice.end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if bound.precedes(last, slice, middle) && !equals(slice, middle, bound, last) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
-}
-
-fn equals<'a, F: KeyForm>(a: &Slice<'a, F>, row: usize, b: &Slice<'a, F>, other: usize) -> bool {
-    a.key(row) == b.key(other) && a.positions.at(row) == b.positions.at(other)
-}
-
-/// Hands the rows of `slices` (none empty, at least one) to the filter in merge order. Returns
-/// the last key.
-fn merge_slices<F: KeyForm>(
-    mut slices: Vec<Slice<'_, F>>,
+/// Whether of the rows of `slices` the newest of each key stay, and nothing else is to be decided:
+/// not about `last_key` either, if versions of it are among them.
+fn keeps_newest<F: KeyForm>(
+    slices: &[Slice<'_, F>],
     last_key: Option<&SortKey>,
-    filter: &mut impl Filter,
-    out: &mut Selection,
-) -> Result<SortKey, StoreError> {
-    let mut last: Option<F::Key<'_>> = None;
-    let mut order = by_head(&slices);
-    loop {
-        let first = order[0];
-        let slice = &slices[first];
-        let second = order.get(1);
-        let end = second.map_or(slice.end, |&second| slice.rows_before(&slices[second]));
-        let key = slice.key(slice.at);
-        let continues = match last {
-            Some(last) => last == key,
-            None => last_key.is_some_and(|last_key| {
-                slice
-                    .block
-                    .versions()
-                    .keys
-                    .compare_key(slice.at, last_key)
-                    .is_eq()
-            }),
-        };
-        let rows = Rows {
-            block: slice.block,
-            source: slice.source.expect("sources are known before the merge"),
-            range: slice.at..end,
-            continues,
-        };
-        if slice.unique_keys {
-            filter.visit(&rows, |_| false, out)?;
-        } else {
-            filter.visit(&rows, |row| slice.key(row) == slice.key(row - 1), out)?;
-        }
-        last = Some(slice.key(end - 1));
-        if end < slice.end {
-            slices[first].at = end;
-            sink_first(&mut order, &slices);
-        } else if order.len() > 1 {
-            order.remove(0);
-        } else {
-            return Ok(slice.block.versions().keys.key(end - 1));
-        }
-    }
+    filter: &impl Filter,
+) -> bool {
+    let continues = |slice: &Slice<'_, F>| last_key.is_some_and(|last| slice.begins_with(last));
+    let mut summaries = slices.iter().map(|slice| slice.block.summary());
+    summaries.all(|summary| filter.keeps_newest(&summary))
+        && (filter.is_settled() || !slices.iter().any(continues))
 }
 
-/// The slices in the order of their heads.
-fn by_head<F: KeyForm>(slices: &[Slice<'_, F>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..slices.len()).collect();
-    order.sort_unstable_by(|&a, &b| match slices[a].leads(&slices[b]) {
-        true => Ordering::Less,
-        false => Ordering::Greater,
-    });
-    order
-}
-
-/// Restores the order after the first slice's head has moved on. Streams are few and the new
-/// head is near: cheaper than a heap.
-fn sink_first<F: KeyForm>(order: &mut [usize], slices: &[Slice<'_, F>]) {
-    let moved = order[0];
-    let mut place = 0;
-    while place + 1 < order.len() && slices[order[place + 1]].leads(&slices[moved]) {
-        order[place] = order[place + 1];
-        place += 1;
-    }
-    order[place] = moved;
-}
+#[cfg(test)]
+mod tests;

@@ -173,6 +173,14 @@ impl Retention {
         summary.all_puts && summary.unique_keys && !self.may_hide(summary.position_min)
     }
 
+    /// Whether of each key's versions in a block or segment with these traits the newest stays, and
+    /// no other.
+    fn keeps_newest(&self, summary: &Summary) -> bool {
+        summary.all_puts
+            && summary.position_max <= self.lowest()
+            && !self.may_hide(summary.position_min)
+    }
+
     /// The upper end of the position's stripe.
     fn stripe(&self, position: u64) -> u64 {
         let boundary = self
@@ -327,6 +335,22 @@ impl Filter for RetentionFilter {
     /// Never: a merge writes keys and so has to decode them anyway.
     fn keeps_whole(&self, _: &Summary) -> bool {
         false
+    }
+
+    fn keeps_newest(&self, summary: &Summary) -> bool {
+        self.retention.keeps_newest(summary)
+    }
+
+    fn is_settled(&self) -> bool {
+        let lowest = self.retention.lowest();
+        matches!(self.state, KeyState::Settled { stripe } if stripe == lowest)
+    }
+
+    fn settle(&mut self, out: &mut Selection) {
+        self.end_stripe(out);
+        self.state = KeyState::Settled {
+            stripe: self.retention.lowest(),
+        };
     }
 
     fn visit(

@@ -53,10 +53,7 @@ impl SnapshotFilter {
     }
 
     fn sees_all(&self, summary: &Summary) -> bool {
-        summary.all_puts
-            && summary.unique_keys
-            && summary.position_max <= self.position
-            && summary.position_min >= self.truncated_below
+        summary.unique_keys && self.keeps_newest(summary)
     }
 
     /// The current key has no more versions.
@@ -154,6 +151,21 @@ impl SnapshotFilter {
 impl Filter for SnapshotFilter {
     fn keeps_whole(&self, summary: &Summary) -> bool {
         self.sees_all(summary)
+    }
+
+    fn keeps_newest(&self, summary: &Summary) -> bool {
+        summary.all_puts
+            && summary.position_max <= self.position
+            && summary.position_min >= self.truncated_below
+    }
+
+    fn is_settled(&self) -> bool {
+        matches!(self.state, KeyState::Decided)
+    }
+
+    fn settle(&mut self, out: &mut Selection) {
+        self.end_key(out);
+        self.state = KeyState::Decided;
     }
 
     fn visit(
