@@ -25,6 +25,10 @@ pub trait ReadableFile: Send + Sync {
     /// file is shorter.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
+    /// Says that these bytes will be read soon, so that they may be on their way meanwhile. Reads
+    /// nothing itself, and may do nothing at all.
+    fn will_read(&self, _offset: u64, _length: usize) {}
+
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
 

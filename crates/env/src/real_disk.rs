@@ -2,11 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 
 use crate::disk::{DirectoryLock, Disk, ReadableFile, WritableFile};
 
@@ -36,6 +37,16 @@ struct RealReadableFile(File);
 impl ReadableFile for RealReadableFile {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.0.read_exact_at(buffer, offset)
+    }
+
+    fn will_read(&self, offset: u64, length: usize) {
+        // Should this fail, the read itself will, or takes longer.
+        let _ = fadvise(
+            &self.0,
+            offset,
+            NonZeroU64::new(length as u64),
+            Advice::WillNeed,
+        );
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -3,6 +3,8 @@
 //! The kernel wants offsets, lengths and memory aligned: each read goes through a buffer of the
 //! thread, from which the wanted bytes are copied. That costs ours a few microseconds a page.
 //!
+//! Reads that are announced are done by other threads, as the kernel does them for the page cache.
+//!
 //! Does not: write so. What is written is gone from the page cache before anything is measured or
 //! is never read through it.
 
@@ -16,6 +18,8 @@ use std::sync::Arc;
 use env::{DirectoryLock, Disk, ReadableFile, RealDisk, WritableFile};
 use rustix::fs::OFlags;
 
+use super::reads_ahead::ReadsAhead;
+
 /// What offsets, lengths and memory are aligned to: no device asks for more.
 const ALIGNMENT: usize = 4 << 10;
 
@@ -25,7 +29,10 @@ thread_local! {
 
 /// A file being read.
 #[derive(Clone, Debug)]
-pub struct DirectFile(Arc<File>);
+pub struct DirectFile {
+    file: Arc<File>,
+    ahead: Arc<ReadsAhead>,
+}
 
 impl DirectFile {
     /// Opens it.
@@ -35,28 +42,13 @@ impl DirectFile {
             .read(true)
             .custom_flags(direct)
             .open(path)?;
-        Ok(Self(Arc::new(file)))
+        Ok(Self {
+            file: Arc::new(file),
+            ahead: Arc::default(),
+        })
     }
 
-    /// Reads the blocks that have the wanted bytes into `blocks`, which is aligned.
-    fn read_blocks(&self, blocks: &mut [u8], start: u64, wanted: usize) -> io::Result<()> {
-        let mut filled = 0;
-        while filled < wanted {
-            let read = self
-                .0
-                .read_at(&mut blocks[filled..], start + filled as u64)?;
-            filled += read;
-            // Only the end of a file is not aligned.
-            if read == 0 || (read % ALIGNMENT != 0 && filled < wanted) {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        Ok(())
-    }
-}
-
-impl ReadableFile for DirectFile {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let before = offset as usize % ALIGNMENT;
         let wanted = before + buffer.len();
         let length = wanted.next_multiple_of(ALIGNMENT);
@@ -72,8 +64,49 @@ impl ReadableFile for DirectFile {
         })
     }
 
+    /// Reads the blocks that have the wanted bytes into `blocks`, which is aligned.
+    fn read_blocks(&self, blocks: &mut [u8], start: u64, wanted: usize) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < wanted {
+            let read = self
+                .file
+                .read_at(&mut blocks[filled..], start + filled as u64)?;
+            filled += read;
+            // Only the end of a file is not aligned.
+            if read == 0 || (read % ALIGNMENT != 0 && filled < wanted) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ReadableFile for DirectFile {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self.ahead.take(offset) {
+            Some(bytes)
+                if bytes
+                    .as_ref()
+                    .is_ok_and(|bytes| bytes.len() == buffer.len()) =>
+            {
+                buffer.copy_from_slice(&bytes?);
+                Ok(())
+            }
+            _ => self.read(buffer, offset),
+        }
+    }
+
+    fn will_read(&self, offset: u64, length: usize) {
+        let file = self.clone();
+        self.ahead.start(offset, move || {
+            let mut bytes = vec![0; length];
+            file.read(&mut bytes, offset)?;
+            Ok(bytes)
+        });
+    }
+
     fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 }
 

@@ -24,6 +24,7 @@ mod input;
 mod parquet_chunks;
 mod parquet_side;
 mod rates_figure;
+mod reads_ahead;
 mod run;
 mod side;
 

@@ -97,7 +97,7 @@ impl Newest<'_> {
             }
             Self::Page(page, found) => row_of_page(&page.page, found.row, columns)
                 .map(Some)
-                .map_err(|error| page.segment.page_error(page.index, &error)),
+                .map_err(|error| page.place.segment.page_error(page.place.index, &error)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Looks many keys up.
 //!
-//! 1. Sort the keys; each run is asked for them in this order.
+//! 1. Sort the keys; each run is asked for them in this order. The pages that some keys need of a
+//!    run are read at the same time, as far as they are not cached.
 //! 2. A version that was found is kept as (source, row); a source is a memory run or a page.
 //! 3. Copy the rows: the cells of each source once, in the order of its rows, then all of them
 //!    into the order in which the keys were asked for.
@@ -14,7 +15,7 @@ use types::{Value, VersionKind};
 
 use super::View;
 use super::key::LookupKey;
-use super::newest::{DiskSearch, Found, Positions, in_memory};
+use super::newest::{DiskSearch, Found, Place, Positions, RunPage, in_memory};
 use super::patched::patched_row;
 use crate::batch::{Batch, GatherError};
 use crate::block::{Block, WantedRows};
@@ -22,8 +23,13 @@ use crate::error::StoreError;
 use crate::gather::{Span, Spans, gather};
 use crate::layout::Layout;
 use crate::museum::{self, Exhibit};
+use crate::run::DiskRun;
 use crate::stats::LookupCounts;
 use crate::version::Version;
+
+/// Keys whose pages are read at the same time: more than a disk of our time serves at once (8 to
+/// 32), and no more than two mebibytes of pages.
+const KEYS_AHEAD: usize = 64;
 
 /// What a look-up of many keys found.
 #[derive(Clone, Debug)]
@@ -141,25 +147,42 @@ fn ask_runs<'a>(
         sources.push(Arc::clone(run.block()));
     }
     for run in &version.runs {
-        let mut last = None;
-        for key in &mut *asked {
-            let Some((page, found)) = search.newest(run, &key.key, key.positions)? else {
-                continue;
-            };
-            let (segment, index) = (page.segment, page.index);
-            if !last
-                .replace(page)
-                .is_some_and(|last| last.is(segment, index))
-            {
-                let page = last.as_ref().map(|last| Arc::clone(&last.page));
-                let page = page.expect("replaced just now");
-                let block = Block::from_page(page, segment, index, layout, WantedRows::Some);
-                sources.push(Arc::new(block));
-            }
-            key.keep(sources.len() - 1, found);
+        for keys in asked.chunks_mut(KEYS_AHEAD) {
+            ask_run(run, layout, keys, search, &mut sources)?;
         }
     }
     Ok(sources)
+}
+
+/// Asks a run for some keys. The pages that they need are on their way before the first is looked
+/// at.
+fn ask_run<'a>(
+    run: &'a DiskRun,
+    layout: &Layout,
+    asked: &mut [Asked<'_>],
+    search: &mut DiskSearch<'a>,
+    sources: &mut Vec<Arc<Block>>,
+) -> Result<(), StoreError> {
+    let places = asked.iter();
+    let places = places.map(|key| search.place(run, &key.key, key.positions));
+    let places: Vec<Option<Place<'a>>> = places.collect::<Result<_, _>>()?;
+    search.will_ask(&places);
+    let mut last: Option<RunPage<'a>> = None;
+    for (key, place) in asked.iter_mut().zip(places) {
+        let Some(place) = place else { continue };
+        let Some((page, found)) = search.newest_from(&place, &key.key, key.positions)? else {
+            continue;
+        };
+        let Place { segment, index } = page.place;
+        if !last.is_some_and(|last| last.place.is(segment, index)) {
+            let page = Arc::clone(&page.page);
+            let block = Block::from_page(page, segment, index, layout, WantedRows::Some);
+            sources.push(Arc::new(block));
+        }
+        last = Some(page);
+        key.keep(sources.len() - 1, found);
+    }
+    Ok(())
 }
 
 /// Where the cells of a row are.

@@ -98,19 +98,25 @@ pub(super) fn in_memory(run: &MemoryRun, key: &SortKey, positions: Positions) ->
     None
 }
 
-/// A page of a disk run.
+/// Which page of which segment.
 #[derive(Clone)]
-pub(super) struct RunPage<'a> {
+pub(super) struct Place<'a> {
     pub segment: &'a Arc<Segment>,
     pub index: usize,
-    pub page: Arc<Page>,
 }
 
-impl RunPage<'_> {
+impl Place<'_> {
     /// Whether it is page `index` of `segment`.
     pub fn is(&self, segment: &Arc<Segment>, index: usize) -> bool {
         self.index == index && Arc::ptr_eq(self.segment, segment)
     }
+}
+
+/// A page of a disk run.
+#[derive(Clone)]
+pub(super) struct RunPage<'a> {
+    pub place: Place<'a>,
+    pub page: Arc<Page>,
 }
 
 /// What a page says of a key.
@@ -150,13 +156,13 @@ impl<'a> DiskSearch<'a> {
         self.counts
     }
 
-    /// The newest version in `run` that counts, and its page.
-    pub fn newest(
+    /// Where the key's first version is in `run`, if it may have versions there that count.
+    pub fn place(
         &mut self,
         run: &'a DiskRun,
         key: &LookupKey<'_>,
         positions: Positions,
-    ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
+    ) -> Result<Option<Place<'a>>, StoreError> {
         let Some(segment) = segment_of(run, &key.sort_key) else {
             return Ok(None);
         };
@@ -164,24 +170,52 @@ impl<'a> DiskSearch<'a> {
         if !positions.meet(info.position_min.0, info.position_max.0) {
             return Ok(None);
         }
-        self.newest_in_segment(segment, key, positions)
-    }
-
-    fn newest_in_segment(
-        &mut self,
-        segment: &'a Arc<Segment>,
-        key: &LookupKey<'_>,
-        positions: Positions,
-    ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
-        let first = segment.pages_in(Some(&key.sort_key), None).start;
+        let index = segment.pages_in(Some(&key.sort_key), None).start;
         let is_fenced = |page: &PageEntry| page.first_key <= key.sort_key;
-        if !segment.pages().get(first).is_some_and(is_fenced) {
+        if !segment.pages().get(index).is_some_and(is_fenced) {
             return Ok(None);
         }
-        if !segment.may_hold(first, key.hash)? {
+        if !segment.may_hold(index, key.hash)? {
             self.counts.filter_negatives += 1;
             return Ok(None);
         }
+        Ok(Some(Place { segment, index }))
+    }
+
+    /// Has those pages read meanwhile that are not in the cache, where there are several: all
+    /// of `places` (of ascending keys) are about to be asked for.
+    pub fn will_ask(&self, places: &[Option<Place<'a>>]) {
+        let mut pages: Vec<&Place<'_>> = places.iter().flatten().collect();
+        pages.dedup_by(|next, page| page.is(next.segment, next.index));
+        pages.retain(|page| !page.segment.is_cached(page.index, self.cache));
+        // The first one is read at once.
+        for page in pages.iter().skip(1) {
+            page.segment.will_load_page(page.index);
+        }
+    }
+
+    /// The newest version in `run` that counts, and its page.
+    pub fn newest(
+        &mut self,
+        run: &'a DiskRun,
+        key: &LookupKey<'_>,
+        positions: Positions,
+    ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
+        match self.place(run, key, positions)? {
+            Some(place) => self.newest_from(&place, key, positions),
+            None => Ok(None),
+        }
+    }
+
+    /// The newest version that counts among those that begin at `place`, and its page.
+    pub fn newest_from(
+        &mut self,
+        place: &Place<'a>,
+        key: &LookupKey<'_>,
+        positions: Positions,
+    ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
+        let (segment, first) = (place.segment, place.index);
+        let is_fenced = |page: &PageEntry| page.first_key <= key.sort_key;
         for (index, entry) in segment.pages().iter().enumerate().skip(first) {
             if !is_fenced(entry) || entry.position_max.0 < positions.from {
                 break;
@@ -205,14 +239,13 @@ impl<'a> DiskSearch<'a> {
     }
 
     fn load(&mut self, segment: &'a Arc<Segment>, index: usize) -> Result<RunPage<'a>, StoreError> {
-        let is_last = |last: &&RunPage<'_>| last.is(segment, index);
+        let is_last = |last: &&RunPage<'_>| last.place.is(segment, index);
         if let Some(last) = self.last.as_ref().filter(is_last) {
             return Ok(last.clone());
         }
         self.counts.pages += 1;
         let page = RunPage {
-            segment,
-            index,
+            place: Place { segment, index },
             page: segment.load_page(index, self.cache)?,
         };
         self.last = Some(page.clone());

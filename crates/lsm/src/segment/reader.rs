@@ -210,6 +210,20 @@ impl Segment {
         self.cached_page(index, cache, || self.read_page(index))
     }
 
+    /// Has a page that is not in the cache read from the file meanwhile: it will be loaded soon.
+    ///
+    /// # Panics
+    /// When the segment has no page `index`.
+    pub fn will_load_page(&self, index: usize) {
+        let entry = &self.pages[index];
+        self.file.will_read(entry.offset, entry.extent());
+    }
+
+    /// Whether a page is in the cache.
+    pub fn is_cached(&self, index: usize, cache: &PageCache) -> bool {
+        cache.holds(self.page_key(index))
+    }
+
     /// A page like [`Self::load_page`], and those after it among `indices` that are not in the
     /// cache either: read with one access, and cached. Whoever scans wants them next.
     ///
