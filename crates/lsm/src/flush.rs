@@ -12,40 +12,62 @@
 //!
 //! A failure before the commit leaves the frozen runs where they are, readable; the next flush
 //! writes them again with whatever has arrived since.
+//!
+//! A policy that is a baseline may have a tree's frozen runs merged with all of its newest disk run
+//! (its *target*), which gets the output in 4. and 5.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use types::CommitPosition;
+use types::{CommitPosition, TableId};
 
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::manifest::{Change, Edit, Manifest, RunId};
 use crate::merge::Merger;
+use crate::merge_job::reader;
 use crate::museum::{self, Exhibit};
+use crate::policy;
 use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunShape, RunWriter, Uncommitted};
 use crate::snapshots::Published;
 use crate::store::{Durable, Store};
-use crate::tree::Tree;
+use crate::tree::{Claim, Tree};
 use crate::version::{Version, memory_bytes};
-
-/// By which rows shrink on their way to disk, about.
-const COMPRESSION: u64 = 8;
 
 /// One tree's part of a flush.
 struct FlushedTree {
     tree: Arc<Tree>,
-    /// What was written of its frozen runs.
+    target: Option<Target>,
+    /// What was written of its frozen runs and the target.
     written: Uncommitted,
+}
+
+/// The disk run that a tree's frozen runs are merged with; no merge touches it meanwhile.
+struct Target {
+    run: Arc<DiskRun>,
+    _claim: Claim,
 }
 
 impl Store {
     /// Whether a flush should happen now.
     pub(crate) fn flush_is_due(&self) -> bool {
-        self.flush_requested.load(Ordering::Relaxed) || self.memory.wants_flush()
+        let is_wanted = self.flush_requested.load(Ordering::Relaxed) || self.memory.wants_flush();
+        is_wanted && !self.flush_waits()
+    }
+
+    /// Whether the policy has C0 wait for a merge.
+    fn flush_waits(&self) -> bool {
+        let policy = self.factory.options.merge_policy;
+        let waits = |tree: &Arc<Tree>| {
+            tree.has_claim(|version, taken| {
+                let waits = self.ask_policy(version, taken, |runs| policy.flush_waits(runs));
+                waits.then_some(0..1)
+            })
+        };
+        policy.flushes_may_wait() && self.trees().iter().any(waits)
     }
 
     /// Flushes if a flush is due and none is running.
@@ -99,9 +121,9 @@ impl Store {
         let mut bytes_before = 0;
         self.memory.note_written(0);
         for (frozen, tree) in frozen {
-            let written = self.write_frozen(&tree, &frozen, retention, bytes_before)?;
+            let part = self.write_tree(tree, &frozen, retention, bytes_before)?;
             bytes_before += memory_bytes(&frozen.frozen);
-            flushed.push(FlushedTree { tree, written });
+            flushed.push(part);
         }
         if museum::shows(Exhibit::FlushPositionLate) {
             return self.commit_flush(flushed, self.snapshots().published());
@@ -118,21 +140,67 @@ impl Store {
     }
 
     /// Writes a tree's frozen runs; those of other trees, of `bytes_before`, are written already.
+    fn write_tree(
+        &self,
+        tree: Arc<Tree>,
+        version: &Version,
+        retention: &Retention,
+        bytes_before: usize,
+    ) -> Result<FlushedTree, StoreError> {
+        let mut target = self.claim_target(&tree, version);
+        let write = |target: Option<&Target>| {
+            self.write_frozen(&tree, target, version, retention, bytes_before)
+        };
+        let mut written = write(target.as_ref());
+        if let (Some(_), Err(StoreError::Corrupt { .. })) = (&target, &written) {
+            // What is in memory is intact: it becomes a run of its own, now and in future.
+            tree.stop_merging();
+            target = None;
+            written = write(None);
+        }
+        Ok(FlushedTree {
+            target,
+            written: written?,
+            tree,
+        })
+    }
+
+    /// The run to merge a tree's frozen runs with, if the policy wants that.
+    fn claim_target(&self, tree: &Arc<Tree>, version: &Version) -> Option<Target> {
+        let policy = self.factory.options.merge_policy;
+        if version.frozen.is_empty() {
+            return None;
+        }
+        let claim = tree.claim(|version, taken| {
+            let wants = |runs: &policy::Runs<'_>| policy.flushes_into_newest(runs);
+            self.ask_policy(version, taken, wants).then_some(0..1)
+        })?;
+        let run = claim.runs().pop()?;
+        Some(Target { run, _claim: claim })
+    }
+
     fn write_frozen(
         &self,
         tree: &Tree,
+        target: Option<&Target>,
         version: &Version,
         retention: &Retention,
         bytes_before: usize,
     ) -> Result<Uncommitted, StoreError> {
+        let target = target.map(|target| &*target.run);
         let mut merger = Merger::new();
         let runs = version.frozen.iter();
         runs.filter_map(|run| run.window(&KeyRange::all()))
             .for_each(|window| merger.add_window(window));
-        let retention = retention_of(tree, version, retention);
+        if let Some(target) = target {
+            merger.add_cursor(reader(tree, &target.segments));
+        }
+        let retention = retention_of(tree, version, target, retention);
         let bytes = memory_bytes(&version.frozen);
-        let rows: usize = version.frozen.iter().map(|run| run.rows()).sum();
-        let shape = RunShape::of(&self.factory.options, bytes as u64 / COMPRESSION, false);
+        let target_rows = target.map_or(0, |target| target.versions() as usize);
+        let rows = target_rows + version.frozen.iter().map(|run| run.rows()).sum::<usize>();
+        let run_bytes = policy::run_bytes(bytes as u64) + target.map_or(0, DiskRun::bytes);
+        let shape = RunShape::of(&self.factory.options, run_bytes, false);
         let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, Default::default());
         let columns = &tree.layout.all_columns;
         rewrite(merger, retention, columns, &mut writer, |writer| {
@@ -153,12 +221,12 @@ impl Store {
         let mut installs = Vec::new();
         // Tables dropped in the meantime take no part: their new segments go with `flushed`.
         for part in flushed.into_iter().filter(|part| self.is_live(&part.tree)) {
-            let run = self.new_run(&part.written);
+            let run = self.new_run(&part);
             // Not the frozen version: a merge may have forgotten truncations since, and its
             // positions with them. The manifest must not learn of those now.
-            let next = part.tree.version().flushed(run.clone());
+            let next = part.version(run.clone());
             edit.changes
-                .extend(tree_changes(&part.tree, &next, run.as_deref(), &manifest));
+                .extend(tree_changes(&part, &next, run.as_deref(), &manifest));
             let idle = next.last_idle_truncation();
             installs.push((part, run, idle));
         }
@@ -192,10 +260,15 @@ impl Store {
         Ok(())
     }
 
-    fn new_run(&self, written: &Uncommitted) -> Option<Arc<DiskRun>> {
-        let segments = written.segments().iter().cloned();
+    /// What a tree's part became: a run of its own, or the target with other segments.
+    fn new_run(&self, part: &FlushedTree) -> Option<Arc<DiskRun>> {
+        let segments = part.written.segments().iter().cloned();
         let segments: Vec<_> = segments.map(RunSegment::whole).collect();
-        let id = RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
+        let new_id = || RunId(self.next_run.fetch_add(1, Ordering::Relaxed));
+        let id = part
+            .target
+            .as_ref()
+            .map_or_else(new_id, |target| target.run.id);
         (!segments.is_empty()).then(|| Arc::new(DiskRun::new(id, segments)))
     }
 
@@ -204,10 +277,17 @@ impl Store {
         self.counters
             .bytes_flushed
             .fetch_add(bytes, Ordering::Relaxed);
-        let (before, _) = part
-            .tree
-            .update(|version| version.flushed(run.clone()).without_truncations(idle));
+        let merged = part.merged();
+        let (before, _) = part.tree.update(|version| {
+            let next = version.flushed(run.clone(), merged);
+            next.without_truncations(idle)
+        });
         part.written.commit();
+        if let Some(Target { run, _claim }) = part.target {
+            for part in &run.segments {
+                part.segment.retire(&self.factory.cache);
+            }
+        }
         self.memory.free(memory_bytes(&before.frozen));
         self.merge_signal.notify();
     }
@@ -241,17 +321,51 @@ impl Store {
     }
 }
 
+impl FlushedTree {
+    /// Newest disk runs that the flush replaces.
+    fn merged(&self) -> usize {
+        usize::from(self.target.is_some())
+    }
+
+    /// The version of the tree that `run` will make.
+    fn version(&self, run: Option<Arc<DiskRun>>) -> Version {
+        self.tree.version().flushed(run, self.merged())
+    }
+}
+
+impl Target {
+    /// What the manifest has to learn: other segments take the place of the run's.
+    fn replaced_by(&self, written: &Uncommitted, table: TableId) -> Change {
+        let segments = self.run.segments.iter();
+        let written = written.segments().iter();
+        Change::ReplaceSegments {
+            table,
+            removed: segments.map(|part| part.info().id).collect(),
+            run: self.run.id,
+            added: written.map(|segment| segment.info().clone()).collect(),
+        }
+    }
+}
+
 /// What a flush of a tree's frozen runs has to keep.
-fn retention_of(tree: &Tree, version: &Version, retention: &Retention) -> Retention {
+fn retention_of(
+    tree: &Tree,
+    version: &Version,
+    target: Option<&DiskRun>,
+    retention: &Retention,
+) -> Retention {
+    let is_target = |run: &Arc<DiskRun>| target.is_some_and(|target| target.id == run.id);
+    let mut others = version.runs.iter().filter(|run| !is_target(run)).peekable();
     // Runs can only be added by a flush, so none older appears while this one goes on.
-    let is_oldest = version.runs.is_empty() && tree.damage.is_none();
+    let is_oldest = others.peek().is_none() && tree.damage.is_none();
     let outside = match is_oldest {
         true => Outside::NoneOlder,
         false => {
             // What is open by now was ingested after the retention was captured.
             let frozen = version.frozen.iter().map(|run| run.positions());
-            let others = version.runs.iter().map(|run| run.positions());
-            Outside::of(frozen, others, retention.lowest())
+            let inputs = frozen.chain(target.map(DiskRun::positions));
+            let others = others.map(|run| run.positions());
+            Outside::of(inputs, others, retention.lowest())
         }
     };
     retention.for_merge(&version.truncations, outside)
@@ -259,12 +373,12 @@ fn retention_of(tree: &Tree, version: &Version, retention: &Retention) -> Retent
 
 /// What the manifest has to learn of a tree that `next` will be the version of.
 fn tree_changes(
-    tree: &Tree,
+    part: &FlushedTree,
     next: &Version,
     run: Option<&DiskRun>,
     manifest: &Manifest,
 ) -> Vec<Change> {
-    let table = tree.layout.table;
+    let table = part.tree.layout.table;
     let known = manifest
         .state()
         .tables
@@ -272,12 +386,13 @@ fn tree_changes(
         .map_or(&[][..], |state| &state.truncations);
     let idle = next.last_idle_truncation();
     let mut changes = Vec::new();
-    if let Some(run) = run {
-        changes.push(Change::PushRun {
+    changes.extend(match &part.target {
+        None => run.map(|run| Change::PushRun {
             table,
             run: run.state(),
-        });
-    }
+        }),
+        Some(target) => Some(target.replaced_by(&part.written, table)),
+    });
     for position in next
         .truncations
         .iter()

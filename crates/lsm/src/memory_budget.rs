@@ -16,10 +16,13 @@
 //!
 //! A batch then waits the longer the further the writer is ahead, and the less room is left: nearly
 //! not at all in the beginning, and as long as it takes at the end.
+//!
+//! A baseline has two halves instead, and the writer stops where both are full.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::policy::MergePolicy;
 use crate::signal::Signal;
 
 /// By how much of the room the writer may be ahead when a flush begins. It loses its lead on the
@@ -38,9 +41,13 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 /// Open runs are flushed when they are this part of the budget.
 const FLUSHED_PART: usize = 3;
 
+/// The same where the writer is not slowed down before there is no more room.
+const FLUSHED_PART_UNPACED: usize = 2;
+
 /// Counts bytes of memory runs against a maximum.
 pub(crate) struct MemoryBudget {
     max: usize,
+    is_paced: bool,
     open: AtomicUsize,
     frozen: AtomicUsize,
     /// Of the frozen bytes, those that the flush under way has written.
@@ -51,9 +58,10 @@ pub(crate) struct MemoryBudget {
 
 impl MemoryBudget {
     /// Nothing used of `max` bytes.
-    pub fn new(max: usize) -> Self {
+    pub fn new(max: usize, policy: MergePolicy) -> Self {
         Self {
             max,
+            is_paced: !policy.has_double_buffer(),
             open: AtomicUsize::new(0),
             frozen: AtomicUsize::new(0),
             written: AtomicUsize::new(0),
@@ -71,6 +79,16 @@ impl MemoryBudget {
         self.max
     }
 
+    /// Open runs of so many bytes are a full C0.
+    pub fn full_c0(&self) -> usize {
+        self.max
+            / if self.is_paced {
+                FLUSHED_PART
+            } else {
+                FLUSHED_PART_UNPACED
+            }
+    }
+
     /// Whether there is no more room.
     pub fn is_exceeded(&self) -> bool {
         self.used() > self.max
@@ -79,6 +97,9 @@ impl MemoryBudget {
     /// How long the next batch should wait at most for the flush to get on; zero if the writer is
     /// not ahead of it.
     pub fn wait_max(&self) -> Duration {
+        if !self.is_paced {
+            return Duration::ZERO;
+        }
         let frozen = self.frozen.load(Ordering::Relaxed);
         let room = self.max.saturating_sub(frozen).max(1);
         let open = self.open.load(Ordering::Relaxed) as f64 / room as f64;
@@ -103,7 +124,7 @@ impl MemoryBudget {
 
     /// Whether open runs should be flushed to make room.
     pub fn wants_flush(&self) -> bool {
-        self.open.load(Ordering::Relaxed) > self.max / FLUSHED_PART
+        self.open.load(Ordering::Relaxed) > self.full_c0()
             || self.frozen.load(Ordering::Relaxed) > 0
     }
 
@@ -139,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_writer_waits_the_longer_the_further_it_is_ahead_of_a_flush() {
-        let budget = MemoryBudget::new(1_000);
+        let budget = MemoryBudget::new(1_000, MergePolicy::SizeTiered);
         budget.open(500);
         assert!(budget.wait_max().is_zero(), "no flush is going on");
         budget.freeze(500);
@@ -160,5 +181,19 @@ mod tests {
         assert!(budget.is_exceeded());
         budget.free(500);
         assert!(!budget.is_exceeded() && budget.wait_max().is_zero());
+    }
+
+    #[test]
+    fn of_two_halves_one_is_filled_while_the_other_one_is_merged() {
+        let budget = MemoryBudget::new(1_000, MergePolicy::Rose);
+        budget.open(500);
+        assert!(!budget.wants_flush());
+        budget.open(1);
+        assert!(budget.wants_flush());
+        budget.freeze(501);
+        budget.open(499);
+        assert!(budget.wait_max().is_zero() && !budget.is_exceeded());
+        budget.open(1);
+        assert!(budget.wait_max().is_zero() && budget.is_exceeded());
     }
 }

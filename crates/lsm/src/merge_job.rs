@@ -11,6 +11,8 @@
 //!    needs room for a few segments, not for all of its output.
 //!
 //! A failure or shut-down leaves the tree as it was after the last step.
+//!
+//! Under policies that are baselines nothing moves, and there is one step, at the end.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -29,14 +31,14 @@ use crate::manifest::Edit;
 use crate::merge::Merger;
 use crate::merge_step::MergeStep;
 use crate::museum::{self, Exhibit};
-use crate::policy;
+use crate::policy::{self, Runs};
 use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunShape, RunWriter, Uncommitted};
 use crate::segment::{Segment, SegmentId, SegmentInfo};
 use crate::store::Store;
-use crate::tree::Claim;
+use crate::tree::{Claim, Tree};
 use crate::version::Version;
 
 /// After so long without a flush a store is idle: longer than there is between two flushes of a
@@ -65,6 +67,7 @@ impl Store {
             .iter()
             .find_map(|tree| tree.claim(|version, taken| self.choose(version, taken, lowest)));
         let Some(claim) = claim else { return Ok(false) };
+        self.flush_signal.notify(); // A flush may have waited for it to begin,
         self.counters.merges_running.fetch_add(1, Ordering::Relaxed);
         let result = self.merge(&claim);
         self.counters.merges_running.fetch_sub(1, Ordering::Relaxed);
@@ -72,6 +75,8 @@ impl Store {
             // The same merge would fail in the same place for ever.
             claim.tree.stop_merging();
         }
+        drop(claim);
+        self.flush_signal.notify(); // or for room for the next one.
         result
     }
 
@@ -82,9 +87,26 @@ impl Store {
         if all_free && hides_on_disk(version, lowest) {
             return Some(0..version.runs.len());
         }
+        let options = &self.factory.options;
+        self.ask_policy(version, taken, |runs| {
+            let policy = options.merge_policy;
+            policy.choose(runs, options.runs_max, self.is_idle())
+        })
+    }
+
+    /// What a policy says of the runs of a version.
+    pub(crate) fn ask_policy<T>(
+        &self,
+        version: &Version,
+        taken: &[bool],
+        question: impl FnOnce(&Runs<'_>) -> T,
+    ) -> T {
         let sizes: Vec<u64> = version.runs.iter().map(|run| run.bytes()).collect();
-        let runs_max = self.factory.options.runs_max;
-        policy::choose(&sizes, taken, runs_max, self.is_idle())
+        question(&Runs {
+            sizes: &sizes,
+            taken,
+            full_c0_bytes: policy::run_bytes(self.memory.full_c0() as u64),
+        })
     }
 
     /// Whether nothing has been flushed for a while.
@@ -101,7 +123,11 @@ impl Store {
         let retention = self.retention_of(claim, &runs);
         let run_bytes = runs.iter().map(|run| run.bytes()).sum();
         let shape = RunShape::of(&self.factory.options, run_bytes, claim.includes_oldest);
-        let moving = movable_segments(&runs, &retention, shape);
+        let installs_steps = self.factory.options.merge_policy.installs_steps();
+        let moving = match installs_steps {
+            true => movable_segments(&runs, &retention, shape),
+            false => Vec::new(),
+        };
         drop(runs); // Whoever has them keeps the files of what goes.
         let moving_ids: HashSet<SegmentId> = moving.iter().map(|info| info.id).collect();
         let barriers = moving.into_iter().map(|info| info.key_min).collect();
@@ -116,7 +142,7 @@ impl Store {
             if self.is_stopping() {
                 return Ok(false);
             }
-            let finished = writer.take_finished();
+            let finished = installs_steps.then(|| writer.take_finished()).flatten();
             finished.map_or(Ok(true), |(written, end)| take_step(written, Some(end)))
         };
         let columns = &tree.layout.all_columns;
@@ -154,9 +180,7 @@ impl Store {
         for run in claim.runs() {
             let stays = |part: &&RunSegment| !moving.contains(&part.info().id);
             let rewritten: Vec<_> = run.segments.iter().filter(stays).cloned().collect();
-            let layout = &claim.tree.layout;
-            let cursor = Cursor::new(layout, &rewritten, KeyRange::all(), PageSource::File);
-            merger.add_cursor(cursor);
+            merger.add_cursor(reader(&claim.tree, &rewritten));
         }
         merger
     }
@@ -224,6 +248,11 @@ impl Store {
             .bytes_merged
             .fetch_add(bytes.sum(), Ordering::Relaxed);
     }
+}
+
+/// Reads segments to the end, to merge them.
+pub(crate) fn reader(tree: &Tree, segments: &[RunSegment]) -> Cursor {
+    Cursor::new(&tree.layout, segments, KeyRange::all(), PageSource::File)
 }
 
 /// Whether runs on disk hold versions that a truncation hides from everyone: a merge would

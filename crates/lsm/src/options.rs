@@ -1,5 +1,7 @@
 //! Every limit and tunable of the trees.
 
+use crate::policy::MergePolicy;
+
 /// Sizes in bytes and counts; see [`StoreOptions::default`] for what they are normally.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
@@ -16,6 +18,8 @@ pub struct StoreOptions {
     pub segment_bytes: u64,
     /// Sorted runs a tree may have on disk before they are merged.
     pub runs_max: usize,
+    /// How they are merged.
+    pub merge_policy: MergePolicy,
 }
 
 impl Default for StoreOptions {
@@ -27,6 +31,7 @@ impl Default for StoreOptions {
             page_bytes: 32 << 10,
             segment_bytes: 32 << 20,
             runs_max: 6,
+            merge_policy: MergePolicy::default(),
         }
     }
 }

@@ -80,11 +80,12 @@ pub(crate) struct RunShape {
 
 impl RunShape {
     /// That of a run of about so many bytes. `is_base`: it will be the oldest, which lasts longest.
+    /// Filters that there is no memory for are not built.
     pub fn of(options: &StoreOptions, run_bytes: u64, is_base: bool) -> Self {
         let bytes = (run_bytes / SEGMENTS_MIN).max(SEGMENT_BYTES_MIN);
         Self {
             segment_bytes: bytes.min(options.segment_bytes),
-            has_filters: is_base,
+            has_filters: is_base && options.filter_bytes > 0,
         }
     }
 }

@@ -55,7 +55,7 @@ pub struct Store {
     /// When the last flush ended, in microseconds of the clock.
     pub(crate) flushed_us: AtomicU64,
     pub(crate) merge_signal: Signal,
-    flush_signal: Signal,
+    pub(crate) flush_signal: Signal,
     trees: RwLock<BTreeMap<TableId, Arc<Tree>>>,
     snapshots: Snapshots,
     /// Why nothing may become durable any more.
@@ -116,7 +116,7 @@ impl Store {
             metadata: Arc::clone(&state.metadata),
         };
         Self {
-            memory: MemoryBudget::new(options.memory_bytes),
+            memory: MemoryBudget::new(options.memory_bytes, options.merge_policy),
             factory: SegmentFactory {
                 env,
                 directory: directory.join(SEGMENTS_DIRECTORY),

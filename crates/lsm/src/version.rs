@@ -82,11 +82,12 @@ impl Version {
     }
 
     /// Puts the disk run that a flush wrote (`None` when nothing was worth writing) in the place
-    /// of the frozen runs.
-    pub fn flushed(&self, run: Option<Arc<DiskRun>>) -> Self {
+    /// of the frozen runs and of the newest disk runs, `merged` of them, that it has merged with
+    /// them.
+    pub fn flushed(&self, run: Option<Arc<DiskRun>>, merged: usize) -> Self {
         let mut next = self.clone();
         next.frozen.clear();
-        next.runs.splice(0..0, run);
+        next.runs.splice(0..merged, run);
         next
     }
 

@@ -150,6 +150,7 @@ fn snapshots_see_whole_transactions_while_everything_moves() {
         page_bytes: 4 << 10,
         segment_bytes: 8 << 10,
         runs_max: 4,
+        ..StoreOptions::default()
     });
     let store = folder.open();
     for table in TABLES {

@@ -30,6 +30,7 @@ fn options() -> StoreOptions {
         page_bytes: 4 << 10,
         segment_bytes: 16 << 10,
         runs_max: 4,
+        ..StoreOptions::default()
     }
 }
 

@@ -33,6 +33,7 @@ fn options() -> StoreOptions {
         page_bytes: PAGE_BYTES,
         segment_bytes: 1 << 20,
         runs_max: 2,
+        ..StoreOptions::default()
     }
 }
 

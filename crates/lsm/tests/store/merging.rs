@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array};
 use env::Env;
-use lsm::{ScanRequest, Store, StoreOptions, Work};
+use lsm::{MergePolicy, ScanRequest, Store, StoreOptions, Work};
 use types::{CommitPosition, TableId, VersionKind, VersionRows};
 
 use crate::folder::Folder;
@@ -24,7 +24,7 @@ const SEGMENT_BYTES: u64 = 64 << 10;
 const KEYS: i64 = 60_000;
 const RUNS: u64 = 4;
 
-fn options() -> StoreOptions {
+fn options(merge_policy: MergePolicy) -> StoreOptions {
     StoreOptions {
         memory_bytes: 64 << 20,
         cache_bytes: 1 << 20,
@@ -32,6 +32,7 @@ fn options() -> StoreOptions {
         page_bytes: 4 << 10,
         segment_bytes: SEGMENT_BYTES,
         runs_max: 4,
+        merge_policy,
     }
 }
 
@@ -39,15 +40,20 @@ fn options() -> StoreOptions {
 struct Overlapping {
     folder: Folder,
     disk: Arc<MeteredDisk>,
+    policy: MergePolicy,
     store: Arc<Store>,
     rows: BTreeMap<i64, String>,
 }
 
 impl Overlapping {
     fn new() -> Self {
-        let folder = Folder::new(options());
+        Self::under(MergePolicy::SizeTiered)
+    }
+
+    fn under(policy: MergePolicy) -> Self {
+        let folder = Folder::new(options(policy));
         let disk = Arc::new(MeteredDisk::default());
-        let store = open(&folder, &disk);
+        let store = open(&folder, &disk, policy);
         store.create_table(TABLE, texts()).expect("a new table");
         let mut rows = BTreeMap::new();
         for position in 1..=RUNS {
@@ -73,6 +79,7 @@ impl Overlapping {
         Self {
             folder,
             disk,
+            policy,
             store,
             rows,
         }
@@ -80,7 +87,7 @@ impl Overlapping {
 
     fn reopen(self) -> Self {
         drop(self.store);
-        let store = open(&self.folder, &self.disk);
+        let store = open(&self.folder, &self.disk, self.policy);
         Self { store, ..self }
     }
 
@@ -157,12 +164,12 @@ fn deletes(keys: impl Iterator<Item = i64>, position: u64) -> VersionRows {
     version_rows(&texts(), keys.map(delete))
 }
 
-fn open(folder: &Folder, disk: &Arc<MeteredDisk>) -> Arc<Store> {
+fn open(folder: &Folder, disk: &Arc<MeteredDisk>, policy: MergePolicy) -> Arc<Store> {
     let env = Env {
         disk: Arc::clone(disk) as _,
         ..Env::real()
     };
-    Store::open(env, folder.path(), options()).expect("the store opens")
+    Store::open(env, folder.path(), options(policy)).expect("the store opens")
 }
 
 #[test]
@@ -220,4 +227,68 @@ fn a_merge_that_is_stopped_keeps_what_it_has_done() {
         runs.check_rows();
         runs.reopen().check_rows();
     }
+}
+
+/// Runs of the first level for which one merge is due.
+const STEPPED: MergePolicy = MergePolicy::SteppedMerge {
+    runs_a_level: RUNS as usize,
+};
+
+#[test]
+fn a_merge_of_whole_runs_needs_room_for_all_of_its_output() {
+    let runs = Overlapping::under(STEPPED);
+    let before = runs.disk.bytes();
+    runs.disk.take_bytes_max();
+    while runs.store.work(Work::Merge).expect("merged") {}
+    let most = runs.disk.take_bytes_max();
+
+    assert_eq!(runs.runs(), 1);
+    runs.check_rows();
+    let written = runs.store.stats().bytes_merged;
+    assert!(written > 20 * SEGMENT_BYTES, "the merge was a long one");
+    assert!(
+        most >= before + written,
+        "{most} bytes at most, {before} before, {written} written"
+    );
+    assert!(runs.disk.bytes() < written + SEGMENT_BYTES, "inputs go");
+}
+
+#[test]
+fn a_merge_of_whole_runs_that_is_stopped_has_done_nothing() {
+    let runs = Overlapping::under(STEPPED);
+    let created = AtomicUsize::new(0);
+    let store = Arc::downgrade(&runs.store);
+    runs.disk.on_create(move |_| {
+        if created.fetch_add(1, Ordering::Relaxed) == 8 {
+            store.upgrade().expect("it is merging").shut_down();
+        }
+    });
+    let before = runs.disk.bytes();
+    assert!(!runs.store.work(Work::Merge).expect("no error"));
+    assert_eq!(runs.store.stats().bytes_merged, 0);
+    assert_eq!(runs.disk.bytes(), before, "its output is gone");
+    runs.check_rows();
+
+    let runs = runs.reopen();
+    while runs.store.work(Work::Merge).expect("merged") {}
+    assert_eq!(runs.runs(), 1);
+    runs.check_rows();
+}
+
+/// The first flush makes C2, the second one C1, and the others are merged with that, whole.
+#[test]
+fn under_rose_a_flush_is_a_merge_with_all_of_c1() {
+    let runs = Overlapping::under(MergePolicy::Rose);
+    assert_eq!(runs.runs(), 2);
+    runs.check_rows();
+    let after = runs.store.stats().bytes_flushed;
+    let on_disk = runs.disk.bytes();
+    assert!(after > on_disk * 3 / 2, "{after} written, {on_disk} left");
+
+    let runs = runs.reopen();
+    assert_eq!(runs.runs(), 2);
+    runs.check_rows();
+    while runs.store.work(Work::Merge).expect("merged") {}
+    runs.check_rows();
+    runs.reopen().check_rows();
 }

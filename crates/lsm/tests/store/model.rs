@@ -183,6 +183,7 @@ fn options() -> StoreOptions {
         page_bytes: 4 << 10,
         segment_bytes: 5 << 10,
         runs_max: 3,
+        ..StoreOptions::default()
     }
 }
 

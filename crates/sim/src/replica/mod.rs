@@ -28,7 +28,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lsm::{HistoryHold, Snapshot, Store, StoreError, StoreOptions, Work};
+use lsm::{HistoryHold, MergePolicy, Snapshot, Store, StoreError, StoreOptions, Work};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use types::{CommitPosition, TableId};
@@ -187,6 +187,18 @@ pub fn small_options(random: &mut StdRng) -> StoreOptions {
         segment_bytes: 1 << random.random_range(11..16),
         runs_max: random.random_range(2..6),
         filter_bytes: 1 << random.random_range(6..16),
+        merge_policy: merge_policy(random),
+    }
+}
+
+/// The product's in two of four replicas.
+fn merge_policy(random: &mut StdRng) -> MergePolicy {
+    match random.random_range(0..4) {
+        0 => MergePolicy::Rose,
+        1 => MergePolicy::SteppedMerge {
+            runs_a_level: random.random_range(2..6),
+        },
+        _ => MergePolicy::SizeTiered,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which runs to merge: size-tiered, between neighbours, the newest first.
+//! Size-tiered: merges between neighbours of similar sizes, the newest first.
 //!
 //! While rows come in, a tree may have a few runs before anything is merged ([`RUNS_MIN`]). In an
 //! idle store it may not: nobody else wants the disk then, and scans of one run take a fraction of
@@ -18,6 +18,8 @@
 
 use std::ops::Range;
 
+use super::{Runs, free_stretches};
+
 /// Fewer runs than this are left alone: merging each flush on arrival would rewrite the second
 /// newest run over and over.
 const RUNS_MIN: usize = 4;
@@ -25,18 +27,13 @@ const RUNS_MIN: usize = 4;
 /// An older run joins a merge when it is at most this many times as large as the newer ones.
 const RATIO: u64 = 4;
 
-/// Chooses neighbouring runs to merge. `sizes` (newest first) are in bytes, `taken` tells which
-/// runs other merges own, `is_idle` whether nothing has come in for a while.
-pub(crate) fn choose(
-    sizes: &[u64],
-    taken: &[bool],
-    runs_max: usize,
-    is_idle: bool,
-) -> Option<Range<usize>> {
+/// Chooses neighbouring runs to merge.
+pub(super) fn choose(runs: &Runs<'_>, runs_max: usize, is_idle: bool) -> Option<Range<usize>> {
+    let sizes = runs.sizes;
     if sizes.len() < RUNS_MIN.min(runs_max + 1) && !is_idle {
         return None;
     }
-    let mut stretches = free_stretches(taken).filter(|stretch| stretch.len() >= 2);
+    let mut stretches = free_stretches(runs.taken).filter(|stretch| stretch.len() >= 2);
     let crowded = sizes.len() > runs_max;
     let forced = |stretch: Range<usize>| crowded.then_some(stretch.start..stretch.start + 2);
     stretches.find_map(|stretch| due_in(sizes, stretch.clone()).or_else(|| forced(stretch)))
@@ -55,23 +52,21 @@ fn due_in(sizes: &[u64], stretch: Range<usize>) -> Option<Range<usize>> {
     due
 }
 
-/// Maximal ranges of runs that nobody owns, newest first.
-fn free_stretches(taken: &[bool]) -> impl Iterator<Item = Range<usize>> {
-    let mut next = 0;
-    std::iter::from_fn(move || {
-        let start = next + taken[next..].iter().position(|&taken| !taken)?;
-        let length = taken[start..].iter().position(|&taken| taken);
-        next = length.map_or(taken.len(), |length| start + length);
-        Some(start..next)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn choose_of(sizes: &[u64], taken: &[bool], is_idle: bool) -> Option<Range<usize>> {
+        let runs = Runs {
+            sizes,
+            taken,
+            full_c0_bytes: 10,
+        };
+        choose(&runs, 6, is_idle)
+    }
+
     fn choose_free(sizes: &[u64]) -> Option<Range<usize>> {
-        choose(sizes, &vec![false; sizes.len()], 6, false)
+        choose_of(sizes, &vec![false; sizes.len()], false)
     }
 
     #[test]
@@ -82,7 +77,7 @@ mod tests {
 
     #[test]
     fn an_idle_store_merges_all_but_what_is_small_beside_the_base() {
-        let choose_idle = |sizes: &[u64]| choose(sizes, &vec![false; sizes.len()], 6, true);
+        let choose_idle = |sizes: &[u64]| choose_of(sizes, &vec![false; sizes.len()], true);
         assert_eq!(choose_idle(&[]), None);
         assert_eq!(choose_idle(&[10]), None);
         assert_eq!(choose_idle(&[10, 40]), Some(0..2));
@@ -105,13 +100,13 @@ mod tests {
 
     #[test]
     fn taken_runs_are_not_touched() {
-        let taken = [false, false, true, false, false];
-        assert_eq!(choose(&[10, 10, 10, 10, 10], &taken, 6, false), Some(0..2));
-        let taken = [true, true, false, false, true];
-        assert_eq!(choose(&[10, 10, 10, 10, 10], &taken, 6, false), Some(2..4));
+        let choose_beside = |taken: &[bool]| choose_of(&[10; 5][..taken.len()], taken, false);
+        let (free, taken) = (false, true);
+        assert_eq!(choose_beside(&[free, free, taken, free, free]), Some(0..2));
         assert_eq!(
-            choose(&[10, 10, 10, 10], &[true, false, true, false], 6, false),
-            None
+            choose_beside(&[taken, taken, free, free, taken]),
+            Some(2..4)
         );
+        assert_eq!(choose_beside(&[taken, free, taken, free]), None);
     }
 }
