@@ -66,6 +66,7 @@ pub use error::StoreError;
 pub use key_range::KeyRange;
 pub use lookup::{FoundRows, Row};
 pub use options::StoreOptions;
+pub use page_cache::CachePolicy;
 pub use policy::MergePolicy;
 pub use scan::{Scan, ScanRequest};
 pub use snapshot::{HistoryHold, Snapshot};

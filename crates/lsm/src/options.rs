@@ -1,5 +1,6 @@
 //! Every limit and tunable of the trees.
 
+use crate::page_cache::CachePolicy;
 use crate::policy::MergePolicy;
 
 /// Sizes in bytes and counts; see [`StoreOptions::default`] for what they are normally.
@@ -9,6 +10,8 @@ pub struct StoreOptions {
     pub memory_bytes: usize,
     /// Memory for the page cache (compressed pages) of all trees together, bytes.
     pub cache_bytes: usize,
+    /// Which page leaves that cache when it is full.
+    pub cache_policy: CachePolicy,
     /// Memory for filters of all trees together, bytes. Only look-ups load them; see
     /// [`crate::StoreStats::filter_bytes`].
     pub filter_bytes: usize,
@@ -27,6 +30,7 @@ impl Default for StoreOptions {
         Self {
             memory_bytes: 64 << 20,
             cache_bytes: 64 << 20,
+            cache_policy: CachePolicy::default(),
             filter_bytes: 32 << 20,
             page_bytes: 32 << 10,
             segment_bytes: 32 << 20,

@@ -110,7 +110,11 @@ impl Store {
             trees,
             next_segment,
         } = recovered;
-        let cache = Arc::new(PageCache::new(options.cache_bytes, options.page_bytes));
+        let cache = PageCache::new(
+            options.cache_bytes,
+            options.page_bytes,
+            options.cache_policy,
+        );
         let published = Published {
             position: state.visible.0,
             metadata: Arc::clone(&state.metadata),
@@ -122,7 +126,7 @@ impl Store {
                 directory: directory.join(SEGMENTS_DIRECTORY),
                 options,
                 next_segment: AtomicU64::new(next_segment.0),
-                cache,
+                cache: Arc::new(cache),
                 filter_memory,
             },
             next_run: AtomicU64::new(state.next_run.0),

@@ -14,7 +14,7 @@ use super::format::{FOOTER_BYTES, Footer, block_checksum};
 use super::*;
 use crate::byte_fields::FieldReader;
 use crate::error::StoreError;
-use crate::page_cache::PageCache;
+use crate::page_cache::{CachePolicy, PageCache};
 use crate::test_rows::{self, Cell, integer_keys, put_columns, table_schema, version_rows};
 
 const TABLE: TableId = TableId(3);
@@ -106,7 +106,7 @@ impl Folder {
     fn read(&self, info: &SegmentInfo) -> Result<Vec<Version>, StoreError> {
         let segment = self.open(info)?;
         assert!(segment.may_hold(0, KeyHash::of(&info.key_min))?);
-        let cache = PageCache::new(1 << 20, PAGE_BYTES);
+        let cache = PageCache::new(1 << 20, PAGE_BYTES, CachePolicy::default());
         let mut versions = Vec::new();
         for index in 0..segment.pages().len() {
             let page = segment.load_page(index, &cache)?;
@@ -203,7 +203,7 @@ fn long_rows_do_not_wait_for_a_page_full_of_short_ones() {
     assert!(written > before);
     let info = writer.finish().expect("finish");
     let segment = folder.open(&info).expect("open");
-    let cache = PageCache::new(1 << 16, PAGE_BYTES);
+    let cache = PageCache::new(1 << 16, PAGE_BYTES, CachePolicy::default());
     for (index, entry) in segment.pages().iter().enumerate() {
         let page = segment.load_page(index, &cache).expect("intact");
         assert!(entry.length as usize <= PAGE_BYTES || page.rows() == 1);
@@ -317,7 +317,7 @@ fn pages_read_together_are_cached_apart_and_a_damaged_one_fails_in_its_turn() {
     bytes[segment.pages()[3].offset as usize + 20] ^= 1;
     std::fs::write(folder.file(&info), bytes).expect("write");
 
-    let cache = PageCache::new(1 << 20, PAGE_BYTES);
+    let cache = PageCache::new(1 << 20, PAGE_BYTES, CachePolicy::default());
     let load = |indices| segment.load_pages(indices, &cache).map(|pages| pages.len());
     assert_eq!(load(0..6).expect("those before the damaged one"), 3);
     assert_eq!(load(0..6).expect("the first one is cached"), 1);
@@ -325,7 +325,7 @@ fn pages_read_together_are_cached_apart_and_a_damaged_one_fails_in_its_turn() {
     assert_eq!(load(4..6).expect("those after it"), 2);
     assert_eq!(cache.misses(), 3 + 1 + 2);
 
-    let one_by_one = PageCache::new(1 << 20, PAGE_BYTES);
+    let one_by_one = PageCache::new(1 << 20, PAGE_BYTES, CachePolicy::default());
     for index in [0, 1, 2, 4, 5] {
         segment.load_page(index, &one_by_one).expect("intact");
     }
@@ -347,7 +347,7 @@ fn a_file_goes_with_an_unfinished_writer_or_the_last_reader_of_a_retired_segment
     assert_eq!(files(), 0);
 
     let info = folder.write(2, &puts(0..1_000), 1_000);
-    let cache = PageCache::new(1 << 20, PAGE_BYTES);
+    let cache = PageCache::new(1 << 20, PAGE_BYTES, CachePolicy::default());
     let segment = Arc::new(folder.open(&info).expect("open"));
     let reader = Arc::clone(&segment);
     reader.load_page(0, &cache).expect("load");
@@ -518,7 +518,7 @@ fn a_damaged_page_is_not_cached() {
     let folder = Folder::new();
     let info = folder.write(1, &puts(0..600), 600);
     let segment = folder.open(&info).expect("open");
-    let cache = PageCache::new(1 << 20, PAGE_BYTES);
+    let cache = PageCache::new(1 << 20, PAGE_BYTES, CachePolicy::default());
     let file = folder.file(&info);
     let whole = std::fs::read(&file).expect("read");
     let mut bytes = whole.clone();

@@ -33,6 +33,7 @@ fn options(merge_policy: MergePolicy) -> StoreOptions {
         segment_bytes: SEGMENT_BYTES,
         runs_max: 4,
         merge_policy,
+        ..StoreOptions::default()
     }
 }
 

@@ -28,7 +28,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lsm::{HistoryHold, MergePolicy, Snapshot, Store, StoreError, StoreOptions, Work};
+use lsm::{CachePolicy, HistoryHold, MergePolicy, Snapshot, Store, StoreError, StoreOptions, Work};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use types::{CommitPosition, TableId};
@@ -183,6 +183,8 @@ pub fn small_options(random: &mut StdRng) -> StoreOptions {
     StoreOptions {
         memory_bytes: 1 << random.random_range(13..18),
         cache_bytes: 1 << random.random_range(10..18),
+        cache_policy: [CachePolicy::ScanResistant, CachePolicy::LeastRecentlyUsed]
+            [random.random_range(0..2)],
         page_bytes: 1 << random.random_range(9..13),
         segment_bytes: 1 << random.random_range(11..16),
         runs_max: random.random_range(2..6),

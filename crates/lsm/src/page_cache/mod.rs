@@ -2,7 +2,8 @@
 //!
 //! A page enters when it is first read and has passed its checks; it leaves when space is
 //! needed (quick_cache's scan-resistant S3-FIFO decides which) or, at once, when its segment
-//! becomes obsolete: a dead page must not hold the place of a live one.
+//! becomes obsolete: a dead page must not hold the place of a live one. For experiments there is
+//! `lru_pages`.
 //!
 //! A page grows while it is cached, by the columns that its readers open (see [`Page::column`]).
 //! Each look-up charges what the page has grown by since the last one. Not charged from the
@@ -11,9 +12,11 @@
 //! pages that nobody has asked for since.
 //!
 //! Invariants: segment ids are never reused, so a cached page never goes stale; errors are
-//! never cached; concurrent look-ups of one missing page load it once.
+//! never cached; concurrent look-ups of one missing page load it once (not so in `lru_pages`).
 //!
 //! Does not: read files. The caller's `load` does.
+
+mod lru_pages;
 
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
@@ -26,6 +29,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 use crate::error::StoreError;
 use crate::museum::{self, Exhibit};
 use crate::segment::SegmentId;
+use lru_pages::LruPages;
 
 /// What a cached page costs beside its memory: key, hash slot, queue links.
 const PAGE_OVERHEAD_BYTES: u64 = 256;
@@ -35,6 +39,16 @@ const SHARD_BYTES_MIN: usize = 4 << 20;
 
 /// Enough that readers on many cores rarely meet at a lock.
 const SHARDS_MAX: usize = 64;
+
+/// Which page leaves the cache when it is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CachePolicy {
+    /// S3-FIFO: scans do not drive out what is used again and again.
+    #[default]
+    ScanResistant,
+    /// The one used longest ago; a baseline.
+    LeastRecentlyUsed,
+}
 
 /// Which page: segment and index in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,28 +118,31 @@ impl Hasher for PageKeyHasher {
 
 type PageKeyHash = BuildHasherDefault<PageKeyHasher>;
 
+type ScanResistant = Cache<PageKey, Charged, ByBytes, PageKeyHash>;
+
+enum Pages {
+    ScanResistant(Box<ScanResistant>),
+    LeastRecentlyUsed(LruPages),
+}
+
 /// The cache. Shared by all readers of a store.
 pub struct PageCache {
-    pages: Cache<PageKey, Charged, ByBytes, PageKeyHash>,
+    pages: Pages,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
 impl PageCache {
     /// An empty cache of at most `bytes_max` bytes, for pages of about `page_bytes`.
-    pub fn new(bytes_max: usize, page_bytes: usize) -> Self {
-        let options = OptionsBuilder::new()
-            .estimated_items_capacity(bytes_max / page_bytes.max(1))
-            .weight_capacity(bytes_max as u64)
-            .shards((bytes_max / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX))
-            .build()
-            .expect("capacity, weight and shards are all given");
-        let pages = Cache::with_options(
-            options,
-            ByBytes,
-            PageKeyHash::default(),
-            DefaultLifecycle::default(),
-        );
+    pub fn new(bytes_max: usize, page_bytes: usize, policy: CachePolicy) -> Self {
+        let pages = match policy {
+            CachePolicy::ScanResistant => {
+                Pages::ScanResistant(Box::new(scan_resistant(bytes_max, page_bytes)))
+            }
+            CachePolicy::LeastRecentlyUsed => {
+                Pages::LeastRecentlyUsed(LruPages::new(bytes_max as u64))
+            }
+        };
         Self {
             pages,
             hits: AtomicU64::new(0),
@@ -147,10 +164,17 @@ impl PageCache {
             false => key,
         };
         let mut loaded = false;
-        let charged = self.pages.get_or_insert_with(&key, || {
+        let load = || {
             loaded = true;
             load().map(|page| Charged::new(Arc::new(page)))
-        });
+        };
+        let charged = match &self.pages {
+            Pages::ScanResistant(pages) => pages.get_or_insert_with(&key, load),
+            Pages::LeastRecentlyUsed(pages) => pages.get(key).map_or_else(
+                || load().inspect(|charged| pages.insert(key, charged.clone())),
+                Ok,
+            ),
+        };
         let counter = if loaded { &self.misses } else { &self.hits };
         counter.fetch_add(1, Ordering::Relaxed);
         let charged = charged?;
@@ -162,21 +186,30 @@ impl PageCache {
 
     /// Whether the page is in the cache now. Does not count as a look-up.
     pub fn holds(&self, key: PageKey) -> bool {
-        self.pages.contains_key(&key)
+        match &self.pages {
+            Pages::ScanResistant(pages) => pages.contains_key(&key),
+            Pages::LeastRecentlyUsed(pages) => pages.contains(key),
+        }
     }
 
     /// Charges a cached page what it has grown by, if it has.
     fn charge_growth(&self, key: PageKey, charged: &Charged) {
         let now = Charged::new(Arc::clone(&charged.page));
         if now.bytes > charged.bytes {
-            // Where the page has left the cache meanwhile, there is nothing to charge.
-            let _ = self.pages.replace(key, now, true);
+            match &self.pages {
+                // Where the page has left the cache meanwhile, there is nothing to charge.
+                Pages::ScanResistant(pages) => drop(pages.replace(key, now, true)),
+                Pages::LeastRecentlyUsed(pages) => pages.replace(key, now),
+            }
         }
     }
 
     /// Forgets one page.
     pub fn remove(&self, key: PageKey) {
-        self.pages.remove(&key);
+        match &self.pages {
+            Pages::ScanResistant(pages) => drop(pages.remove(&key)),
+            Pages::LeastRecentlyUsed(pages) => pages.remove(key),
+        }
     }
 
     /// Forgets all pages of a segment that has `pages` of them.
@@ -188,7 +221,10 @@ impl PageCache {
 
     /// Bytes held.
     pub fn bytes(&self) -> u64 {
-        self.pages.weight()
+        match &self.pages {
+            Pages::ScanResistant(pages) => pages.weight(),
+            Pages::LeastRecentlyUsed(pages) => pages.bytes(),
+        }
     }
 
     /// Look-ups served from memory.
@@ -200,6 +236,21 @@ impl PageCache {
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::Relaxed)
     }
+}
+
+fn scan_resistant(bytes_max: usize, page_bytes: usize) -> ScanResistant {
+    let options = OptionsBuilder::new()
+        .estimated_items_capacity(bytes_max / page_bytes.max(1))
+        .weight_capacity(bytes_max as u64)
+        .shards((bytes_max / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX))
+        .build()
+        .expect("capacity, weight and shards are all given");
+    Cache::with_options(
+        options,
+        ByBytes,
+        PageKeyHash::default(),
+        DefaultLifecycle::default(),
+    )
 }
 
 #[cfg(test)]
@@ -239,73 +290,96 @@ mod tests {
         }
     }
 
+    const POLICIES: [CachePolicy; 2] = [CachePolicy::ScanResistant, CachePolicy::LeastRecentlyUsed];
+
+    fn caches(bytes_max: usize) -> [PageCache; 2] {
+        POLICIES.map(|policy| PageCache::new(bytes_max, PAGE_BYTES, policy))
+    }
+
     #[test]
     fn a_page_is_loaded_once() {
-        let cache = PageCache::new(1 << 20, PAGE_BYTES);
-        cache.get_or_load(key(1, 0), page).expect("load");
-        let again = cache
-            .get_or_load(key(1, 0), || panic!("it is cached"))
-            .expect("cached");
-        assert!(again.rows() > 0);
-        assert_eq!((cache.hits(), cache.misses()), (1, 1));
+        for cache in caches(1 << 20) {
+            cache.get_or_load(key(1, 0), page).expect("load");
+            let again = cache
+                .get_or_load(key(1, 0), || panic!("it is cached"))
+                .expect("cached");
+            assert!(again.rows() > 0);
+            assert_eq!((cache.hits(), cache.misses()), (1, 1));
+        }
     }
 
     #[test]
     fn an_error_is_not_kept() {
-        let cache = PageCache::new(1 << 20, PAGE_BYTES);
-        let failed = || Err(StoreError::Poisoned("a test".to_owned()));
-        assert!(cache.get_or_load(key(1, 0), failed).is_err());
-        assert!(cache.get_or_load(key(1, 0), page).is_ok());
-        assert_eq!(cache.misses(), 2);
+        for cache in caches(1 << 20) {
+            let failed = || Err(StoreError::Poisoned("a test".to_owned()));
+            assert!(cache.get_or_load(key(1, 0), failed).is_err());
+            assert!(cache.get_or_load(key(1, 0), page).is_ok());
+            assert_eq!(cache.misses(), 2);
+        }
     }
 
     #[test]
     fn an_opened_column_is_charged_at_the_next_look_up() {
-        let cache = PageCache::new(1 << 20, PAGE_BYTES);
-        let loaded = cache.get_or_load(key(1, 0), page).expect("load");
-        let closed = cache.bytes();
-        loaded.column(0).expect("intact");
-        assert_eq!(cache.bytes(), closed, "nobody has told the cache");
-        for _ in 0..2 {
-            cache.get_or_load(key(1, 0), page).expect("cached");
-            let opened = loaded.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES;
-            assert!(opened > closed);
-            assert_eq!(cache.bytes(), opened);
+        for cache in caches(1 << 20) {
+            let loaded = cache.get_or_load(key(1, 0), page).expect("load");
+            let closed = cache.bytes();
+            loaded.column(0).expect("intact");
+            assert_eq!(cache.bytes(), closed, "nobody has told the cache");
+            for _ in 0..2 {
+                cache.get_or_load(key(1, 0), page).expect("cached");
+                let opened = loaded.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES;
+                assert!(opened > closed);
+                assert_eq!(cache.bytes(), opened);
+            }
+            cache.remove(key(1, 0));
+            assert_eq!(cache.bytes(), 0);
         }
-        cache.remove(key(1, 0));
-        assert_eq!(cache.bytes(), 0);
     }
 
     #[test]
     fn a_page_larger_than_the_cache_is_handed_out_and_not_kept() {
-        let cache = PageCache::new(2 * PAGE_BYTES, PAGE_BYTES);
-        cache.get_or_load(key(1, 0), page).expect("load");
-        let kept = cache.bytes();
-        assert!(kept > 0);
-        for misses in 2..4 {
-            let loaded = cache.get_or_load(key(1, 1), long_page).expect("load");
-            assert!(loaded.bytes() > 2 * PAGE_BYTES);
-            loaded.column(0).expect("intact");
-            assert_eq!((cache.bytes(), cache.misses()), (kept, misses));
+        for cache in caches(2 * PAGE_BYTES) {
+            cache.get_or_load(key(1, 0), page).expect("load");
+            let kept = cache.bytes();
+            assert!(kept > 0);
+            for misses in 2..4 {
+                let loaded = cache.get_or_load(key(1, 1), long_page).expect("load");
+                assert!(loaded.bytes() > 2 * PAGE_BYTES);
+                loaded.column(0).expect("intact");
+                assert_eq!((cache.bytes(), cache.misses()), (kept, misses));
+            }
+            let again = cache.get_or_load(key(1, 0), || panic!("it is cached"));
+            assert!(again.is_ok(), "it drives no other page out");
         }
-        let again = cache.get_or_load(key(1, 0), || panic!("it is cached"));
-        assert!(again.is_ok(), "it drives no other page out");
     }
 
     #[test]
     fn it_stays_within_its_bytes_and_loses_a_dead_segment_at_once() {
         let bytes_max = 64 << 10;
-        let cache = PageCache::new(bytes_max, PAGE_BYTES);
-        for segment in 0..4 {
-            for index in 0..20 {
-                cache.get_or_load(key(segment, index), page).expect("load");
-                assert!(cache.bytes() <= bytes_max as u64);
+        for cache in caches(bytes_max) {
+            for segment in 0..4 {
+                for index in 0..20 {
+                    cache.get_or_load(key(segment, index), page).expect("load");
+                    assert!(cache.bytes() <= bytes_max as u64);
+                }
             }
+            assert!(cache.bytes() > 0);
+            for segment in 0..4 {
+                cache.remove_segment(SegmentId(segment), 20);
+            }
+            assert_eq!(cache.bytes(), 0);
         }
-        assert!(cache.bytes() > 0);
-        for segment in 0..4 {
-            cache.remove_segment(SegmentId(segment), 20);
+    }
+
+    #[test]
+    fn the_page_used_longest_ago_goes_first() {
+        let page_bytes = Charged::new(Arc::new(page().expect("intact"))).bytes as usize;
+        let policy = CachePolicy::LeastRecentlyUsed;
+        let cache = PageCache::new(3 * page_bytes, PAGE_BYTES, policy);
+        for index in [0, 1, 2, 0, 3, 0, 4] {
+            cache.get_or_load(key(1, index), page).expect("load");
         }
-        assert_eq!(cache.bytes(), 0);
+        let held = (0..5).filter(|&index| cache.holds(key(1, index)));
+        assert!(held.eq([0, 3, 4]));
     }
 }
