@@ -51,7 +51,12 @@ enum Experiment {
     },
     /// A contender of `weather`: inserts what it is fed
     #[command(hide = true)]
-    WeatherSide(contender::Arguments),
+    WeatherSide {
+        #[arg(value_enum, default_value_t = weather::OwnSide::Hedgerow)]
+        side: weather::OwnSide,
+        #[command(flatten)]
+        arguments: contender::Arguments,
+    },
     /// Look-ups and scans with a cache of an eighth of the data
     Trees {
         #[command(flatten)]
@@ -112,7 +117,7 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{outcome}");
             common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
-        Experiment::WeatherSide(arguments) => weather::run_side(&arguments),
+        Experiment::WeatherSide { side, arguments } => weather::run_side(side, &arguments),
         Experiment::Trees { common, choice } => {
             let outcome = trees::run(common.scale, &choice)?;
             print!("{outcome}");

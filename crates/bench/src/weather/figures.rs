@@ -52,8 +52,8 @@ fn note_run(results: &mut Results, run: &Run) {
     results.series(&metric, report.window_ends.clone(), "s", peer);
 }
 
-/// The most that was on disk at a time. What was live then is measured for us. Of a peer it is only
-/// known what a row takes in the end, when there are most.
+/// The most that was on disk at a time. What was live then is measured for our pages. Of a peer it is
+/// only known what a row takes in the end, when there are most.
 fn note_space(results: &mut Results, run: &Run, live_data: &LiveData) {
     let peer = run.side.peer();
     let mut figure = |name: &str, value| {
@@ -66,7 +66,7 @@ fn note_space(results: &mut Results, run: &Run, live_data: &LiveData) {
     };
     let of_final_size = run.report.space_max(|_| 1.0);
     figure("most on disk / rows at their final size", of_final_size);
-    if run.side == Side::Hedgerow {
+    if run.side.is_our_engine() {
         figure("most on disk / live", space_max(run, live_data));
     }
 }

@@ -1,5 +1,5 @@
 //! Hedgerow as a contender: the trees of one table, with a thread to flush and one to merge, as
-//! `hedgerow serve` has them.
+//! `hedgerow serve` has them; and the same under the policies that are baselines.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,11 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use contender::record::{COLUMNS, Column, Record};
 use contender::{Arguments, Contender};
 use env::Env;
-use lsm::{Store, StoreOptions, Work};
+use lsm::{CachePolicy, MergePolicy, Store, StoreOptions, Work};
 use types::{CommitPosition, TableId, VersionKind, VersionRows};
 
 use super::rows;
+use super::side::OwnSide;
 
 /// The table of readings.
 pub const TABLE: TableId = TableId(1);
@@ -32,10 +33,10 @@ const SETTLED: Duration = Duration::from_secs(4);
 const MERGE_NICENESS: i32 = 10;
 
 /// Inserts the rows of standard input, and prints the report.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(side: OwnSide, arguments: &Arguments) -> Result<()> {
     arguments.enter()?;
     allocator::give_back_early()?;
-    let options = options(arguments.memory_bytes);
+    let options = options(side, arguments.memory_bytes);
     let mut side = HedgerowSide::start(Env::real(), &arguments.folder, options)?;
     let report = contender::run(&mut side, io::stdin().lock(), arguments.time_max())?;
     side.stop();
@@ -46,12 +47,39 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// What a flush, a merge and the program itself take, however small the limit.
 const FIXED_BYTES: u64 = 48 << 20;
 
+/// Rose's pages (section 2.4).
+const ROSE_PAGE_BYTES: usize = 4 << 10;
+
+/// Ten, as size ratios commonly are.
+const STEPPED_MERGE: MergePolicy = MergePolicy::SteppedMerge { runs_a_level: 10 };
+
+/// What merging ten runs at once takes beside that, where ours merges four or so.
+const STEPPED_MERGE_BYTES: u64 = 16 << 20;
+
 /// As much of the limit as leaves room for merges and the kernel.
-fn options(memory_bytes: u64) -> StoreOptions {
-    StoreOptions {
-        memory_bytes: (memory_bytes.saturating_sub(FIXED_BYTES) * 4 / 7) as usize,
+fn options(side: OwnSide, memory_bytes: u64) -> StoreOptions {
+    let fixed_bytes = match side {
+        OwnSide::Hedgerow | OwnSide::Rose => FIXED_BYTES,
+        OwnSide::SteppedMerge => FIXED_BYTES + STEPPED_MERGE_BYTES,
+    };
+    let options = StoreOptions {
+        memory_bytes: (memory_bytes.saturating_sub(fixed_bytes) * 4 / 7) as usize,
         cache_bytes: (memory_bytes / 16) as usize,
         ..StoreOptions::default()
+    };
+    match side {
+        OwnSide::Hedgerow => options,
+        OwnSide::Rose => StoreOptions {
+            merge_policy: MergePolicy::Rose,
+            page_bytes: ROSE_PAGE_BYTES,
+            cache_policy: CachePolicy::LeastRecentlyUsed,
+            filter_bytes: 0, // It had none, and did not spend time on building them.
+            ..options
+        },
+        OwnSide::SteppedMerge => StoreOptions {
+            merge_policy: STEPPED_MERGE,
+            ..options
+        },
     }
 }
 
@@ -70,9 +98,11 @@ impl HedgerowSide {
     /// Opens the store of a folder, or makes it.
     pub fn start(env: Env, folder: &Path, options: StoreOptions) -> Result<Self> {
         let settings = format!(
-            "C0 {} MiB, page cache {} MiB, one thread to flush, one to merge",
+            "{:?}, C0 {} MiB, page cache {} MiB, pages {} KiB, one thread to flush, one to merge",
+            options.merge_policy,
             options.memory_bytes >> 20,
-            options.cache_bytes >> 20
+            options.cache_bytes >> 20,
+            options.page_bytes >> 10
         );
         let store = Store::open(env, folder, options)?;
         if store.schema(TABLE).is_none() {

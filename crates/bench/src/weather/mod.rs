@@ -13,7 +13,8 @@
 //! limited time, and its rate at the end of that counts: that is in its favour, because it only
 //! falls further with size.
 //!
-//! Does not yet: run Rose as published.
+//! Two baselines are our own engine under other merge policies: Rose as it was published, and stepped
+//! merge.
 
 mod figures;
 pub mod hedgerow_side;
@@ -42,7 +43,7 @@ pub use hedgerow_side::run as run_side;
 use live_data::LiveData;
 use rows::ShuffledRows;
 use run::{Conditions, Run};
-pub use side::Side;
+pub use side::{OwnSide, Side};
 
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +90,7 @@ pub struct Outcome {
 pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
     let plan = Plan::of(scale);
     let sides = choice.sides(scale, &[Side::Hedgerow]);
-    let with_peers = sides.iter().any(|side| *side != Side::Hedgerow);
+    let with_peers = sides.iter().any(|side| !side.is_our_engine());
     let peers = with_peers.then(peers_program::build).transpose()?;
     let folder = TempDir::with_prefix("bench-weather-")?;
     // Unmounts before the folder goes.

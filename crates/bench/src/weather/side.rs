@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 /// A side of the comparison.
@@ -12,6 +12,10 @@ use clap::ValueEnum;
 pub enum Side {
     /// Ours.
     Hedgerow,
+    /// Our engine, merging as Rose did when it was published.
+    Rose,
+    /// Our engine with stepped merge.
+    SteppedMerge,
     /// zstd on all levels.
     RocksdbZstd,
     /// LZ4 on all levels.
@@ -22,10 +26,23 @@ pub enum Side {
     Innodb,
 }
 
+/// A side that this program is itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OwnSide {
+    /// Ours.
+    Hedgerow,
+    /// As published.
+    Rose,
+    /// Stepped merge.
+    SteppedMerge,
+}
+
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Hedgerow => "hedgerow",
+            Self::Rose => "rose",
+            Self::SteppedMerge => "stepped-merge",
             Self::RocksdbZstd => "rocksdb-zstd",
             Self::RocksdbLz4 => "rocksdb-lz4",
             Self::RocksdbMixed => "rocksdb-mixed",
@@ -48,26 +65,31 @@ impl Side {
         (self != Self::Hedgerow).then(|| self.to_string())
     }
 
-    /// The program and which of its contenders it is; `peers` is the peers' program.
-    pub fn command(self, peers: Option<&Path>) -> Result<Command> {
-        let Some(arguments) = self.peer_arguments() else {
-            let mut command = Command::new(std::env::current_exe()?);
-            command.arg("weather-side");
-            return Ok(command);
-        };
-        let program = peers.ok_or_else(|| anyhow::anyhow!("the peers are not built"))?;
-        let mut command = Command::new(program);
-        command.args(arguments);
-        Ok(command)
+    /// Whether it is our engine, under whatever policy.
+    pub fn is_our_engine(self) -> bool {
+        matches!(self, Self::Hedgerow | Self::Rose | Self::SteppedMerge)
     }
 
-    fn peer_arguments(self) -> Option<&'static [&'static str]> {
+    /// The program and which of its contenders it is; `peers` is the peers' program.
+    pub fn command(self, peers: Option<&Path>) -> Result<Command> {
+        let own = |name| -> Result<Command> {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["weather-side", name]);
+            Ok(command)
+        };
+        let peer = |arguments: &[&str]| -> Result<Command> {
+            let mut command = Command::new(peers.context("the peers are not built")?);
+            command.args(arguments);
+            Ok(command)
+        };
         match self {
-            Self::Hedgerow => None,
-            Self::RocksdbZstd => Some(&["rocksdb", "--compression", "zstd"]),
-            Self::RocksdbLz4 => Some(&["rocksdb", "--compression", "lz4"]),
-            Self::RocksdbMixed => Some(&["rocksdb", "--compression", "mixed"]),
-            Self::Innodb => Some(&["innodb"]),
+            Self::Hedgerow => own("hedgerow"),
+            Self::Rose => own("rose"),
+            Self::SteppedMerge => own("stepped-merge"),
+            Self::RocksdbZstd => peer(&["rocksdb", "--compression", "zstd"]),
+            Self::RocksdbLz4 => peer(&["rocksdb", "--compression", "lz4"]),
+            Self::RocksdbMixed => peer(&["rocksdb", "--compression", "mixed"]),
+            Self::Innodb => peer(&["innodb"]),
         }
     }
 }

@@ -40,6 +40,7 @@ fn runs() -> Vec<Run> {
     use DiskProfile::{Cloud, Native};
     vec![
         run(Side::Hedgerow, Native, 1.0, 6),
+        run(Side::Rose, Native, 0.5, 7),
         run(Side::RocksdbZstd, Native, 7.0, 12),
         run(Side::RocksdbLz4, Native, 5.0, 24),
         run(Side::Innodb, Native, 99.0, 60),
@@ -67,6 +68,7 @@ fn ratios_are_against_the_best_rocksdb_and_the_end_of_innodb() -> Result<()> {
     is("R7", None, 2.0 / 3.0);
     is("R8", None, 2.0);
     is("native: most on disk / rows at their final size", None, 3.0);
+    is("native: most on disk / live", Some("rose"), 2.0);
     is("R9", Some("rocksdb-zstd"), 0.5);
     is("R9", Some("innodb"), 0.1);
     is("native: inserts", None, WINDOW_ROWS as f64);
@@ -82,4 +84,5 @@ fn the_figure_has_two_curves_a_run_and_a_row_of_panels_a_profile() {
     assert_eq!(svg.matches("Disk profile native").count(), 2);
     assert_eq!(svg.matches("Disk profile cloud").count(), 2);
     assert_eq!(svg.matches(">innodb<").count(), 1);
+    assert_eq!(svg.matches(">rose<").count(), 1);
 }

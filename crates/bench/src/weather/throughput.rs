@@ -113,6 +113,8 @@ fn draw_legend(svg: &mut Svg, y: f64, runs: &[&Run]) {
 fn colour(side: Side) -> &'static str {
     match side {
         Side::Hedgerow => "#1b7837",
+        Side::Rose => "#e08214",
+        Side::SteppedMerge => "#8073ac",
         Side::RocksdbZstd => "#053061",
         Side::RocksdbLz4 => "#92c5de",
         Side::RocksdbMixed => "#4393c3",
