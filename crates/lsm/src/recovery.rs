@@ -54,7 +54,7 @@ pub(crate) fn recover(
         directory: &segments,
         filter_memory,
     };
-    let open = |(&table, state): (&TableId, &TableState)| {
+    let open = |(&table, state): (&TableId, &Arc<TableState>)| {
         Ok((table, Arc::new(opening.tree(table, state)?)))
     };
     let trees = state

@@ -43,8 +43,8 @@ pub struct TableState {
 /// Everything that the manifest knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestState {
-    /// The tables.
-    pub tables: BTreeMap<TableId, TableState>,
+    /// The tables. Shared, because each commit works on a copy of the state.
+    pub tables: BTreeMap<TableId, Arc<TableState>>,
     /// The position that recovery restores.
     pub visible: CommitPosition,
     /// The caller's metadata at that position.
@@ -149,7 +149,8 @@ impl ManifestState {
 
     fn table(&mut self, table: TableId) -> Result<&mut TableState, Contradiction> {
         let missing = || Contradiction(format!("table {table} does not exist"));
-        self.tables.get_mut(&table).ok_or_else(missing)
+        let tree = self.tables.get_mut(&table).ok_or_else(missing)?;
+        Ok(Arc::make_mut(tree))
     }
 
     fn create_table(
@@ -165,7 +166,7 @@ impl ManifestState {
             runs: Vec::new(),
             truncations: Vec::new(),
         };
-        self.tables.insert(table, tree);
+        self.tables.insert(table, Arc::new(tree));
         self.next_table = TableId(table.0.saturating_add(1));
         Ok(())
     }
