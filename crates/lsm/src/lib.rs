@@ -70,5 +70,5 @@ pub use page_cache::CachePolicy;
 pub use policy::MergePolicy;
 pub use scan::{Scan, ScanRequest};
 pub use snapshot::{HistoryHold, Snapshot};
-pub use stats::{ComponentStats, StoreStats, TableStats};
+pub use stats::{ComponentStats, MergeState, StoreStats, TableStats};
 pub use store::{Durable, Store, Work};

@@ -37,6 +37,7 @@ use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunShape, RunWriter, Uncommitted};
 use crate::segment::{Segment, SegmentId, SegmentInfo};
+use crate::stats::MergeState;
 use crate::store::Store;
 use crate::tree::{Claim, Tree};
 use crate::version::Version;
@@ -52,9 +53,23 @@ impl Store {
     /// Whether some tree has runs to merge.
     pub(crate) fn merge_is_due(&self) -> bool {
         let lowest = self.snapshots().retention_on_disk().lowest();
-        self.trees()
-            .iter()
-            .any(|tree| tree.has_claim(|version, taken| self.choose(version, taken, lowest)))
+        let is_idle = self.is_idle();
+        let choose =
+            |version: &Version, taken: &[bool]| self.choose(version, taken, lowest, is_idle);
+        self.trees().iter().any(|tree| tree.has_claim(choose))
+    }
+
+    /// What the tree's merges are at. What only an idle store would do is not due.
+    pub(crate) fn merge_state(&self, tree: &Arc<Tree>) -> MergeState {
+        if tree.is_merging() {
+            return MergeState::UnderWay;
+        }
+        let lowest = self.snapshots().retention_on_disk().lowest();
+        let is_due = |version: &Version, taken: &[bool]| self.choose(version, taken, lowest, false);
+        match tree.has_claim(is_due) {
+            true => MergeState::Due,
+            false => MergeState::None,
+        }
     }
 
     /// Does one merge, in the tree with the most runs that has one to do.
@@ -63,9 +78,10 @@ impl Store {
         let mut trees = self.trees();
         // Cached: the numbers may change while the trees are sorted.
         trees.sort_by_cached_key(|tree| Reverse(tree.version().runs.len()));
-        let claim = trees
-            .iter()
-            .find_map(|tree| tree.claim(|version, taken| self.choose(version, taken, lowest)));
+        let is_idle = self.is_idle();
+        let choose =
+            |version: &Version, taken: &[bool]| self.choose(version, taken, lowest, is_idle);
+        let claim = trees.iter().find_map(|tree| tree.claim(choose));
         let Some(claim) = claim else { return Ok(false) };
         self.flush_signal.notify(); // A flush may have waited for it to begin,
         self.counters.merges_running.fetch_add(1, Ordering::Relaxed);
@@ -82,7 +98,13 @@ impl Store {
 
     /// The runs to merge next: all of them while there is truncated data to collect, otherwise
     /// what the policy chooses.
-    fn choose(&self, version: &Version, taken: &[bool], lowest: u64) -> Option<Range<usize>> {
+    fn choose(
+        &self,
+        version: &Version,
+        taken: &[bool],
+        lowest: u64,
+        is_idle: bool,
+    ) -> Option<Range<usize>> {
         let all_free = !taken.contains(&true);
         if all_free && hides_on_disk(version, lowest) {
             return Some(0..version.runs.len());
@@ -90,7 +112,7 @@ impl Store {
         let options = &self.factory.options;
         self.ask_policy(version, taken, |runs| {
             let policy = options.merge_policy;
-            policy.choose(runs, options.runs_max, self.is_idle())
+            policy.choose(runs, options.runs_max, is_idle)
         })
     }
 

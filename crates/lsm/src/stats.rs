@@ -1,5 +1,6 @@
 //! What a store tells of itself.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::TableId;
@@ -37,6 +38,19 @@ pub struct TableStats {
     pub bytes_on_disk: u64,
     /// Bytes of all memory runs.
     pub bytes_in_memory: u64,
+    /// Whether its runs on disk have to be merged.
+    pub merge: MergeState,
+}
+
+/// Whether a tree's runs on disk have to be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeState {
+    /// There is nothing to do.
+    None,
+    /// A merge has to be done and has not begun.
+    Due,
+    /// A merge is under way.
+    UnderWay,
 }
 
 /// The whole store.
@@ -132,7 +146,7 @@ fn component_of(bytes: u64) -> usize {
 }
 
 impl TableStats {
-    pub(crate) fn of(tree: &Tree) -> Self {
+    pub(crate) fn of(tree: &Arc<Tree>, merge: MergeState) -> Self {
         let version = tree.version();
         let mut components = vec![ComponentStats {
             name: "C0".to_owned(),
@@ -169,6 +183,7 @@ impl TableStats {
                 .sum(),
             bytes_in_memory: components[0].bytes,
             components,
+            merge,
         }
     }
 }

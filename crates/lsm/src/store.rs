@@ -353,7 +353,8 @@ impl Store {
 
     /// What a table's tree consists of.
     pub fn table_stats(&self, table: TableId) -> Option<TableStats> {
-        self.tree(table).ok().map(|tree| TableStats::of(&tree))
+        let tree = self.tree(table).ok()?;
+        Some(TableStats::of(&tree, self.merge_state(&tree)))
     }
 
     /// What the store uses and has done.

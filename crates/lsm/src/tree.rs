@@ -113,6 +113,11 @@ impl Tree {
         choose(&version, &taken).is_some()
     }
 
+    /// Whether a merge is under way.
+    pub fn is_merging(&self) -> bool {
+        !self.merging.lock().is_empty()
+    }
+
     /// Gives up merging this tree until the store is opened again.
     pub fn stop_merging(&self) {
         self.unmergeable.store(true, Ordering::Relaxed);
