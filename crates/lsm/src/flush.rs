@@ -5,7 +5,8 @@
 //! 2. Freeze: every tree's open runs become frozen, together with those that an earlier, failed
 //!    flush left. Versions above the captured position may be among them (a large transaction
 //!    that is still going on); they are written, but not published.
-//! 3. Write each tree's frozen runs as one new disk run, synced.
+//! 3. Write each tree's frozen runs as one new disk run, synced. Where merges are far behind, a short
+//!    one comes first: so whoever adds runs is slowed down, and through the flush the writer.
 //! 4. Commit one manifest edit: all new runs, truncations, the captured position and metadata.
 //!    Recovery gives exactly that position in all trees.
 //! 5. Swap each tree's frozen runs for its new disk run.
@@ -121,6 +122,9 @@ impl Store {
         let mut bytes_before = 0;
         self.memory.note_written(0);
         for (frozen, tree) in frozen {
+            if !frozen.frozen.is_empty() {
+                self.relieve(&tree)?;
+            }
             let part = self.write_tree(tree, &frozen, retention, bytes_before)?;
             bytes_before += memory_bytes(&frozen.frozen);
             flushed.push(part);
@@ -253,6 +257,8 @@ impl Store {
         for (part, run, idle) in installs {
             self.install_flush(part, run, idle);
         }
+        // Once: whoever waits looks at all trees.
+        self.merge_signal.notify();
         let now = self.factory.env.clock.monotonic();
         self.flushed_us
             .store(now.as_micros() as u64, Ordering::Relaxed);
@@ -289,7 +295,6 @@ impl Store {
             }
         }
         self.memory.free(memory_bytes(&before.frozen));
-        self.merge_signal.notify();
     }
 
     fn set_durable(&self, published: Published) {

@@ -10,6 +10,9 @@
 //!    segments that went leave the cache now, their files when the last reader lets go. So a merge
 //!    needs room for a few segments, not for all of its output.
 //!
+//! Between two batches a merge makes way for much smaller ones, those of other trees: one thread
+//! does all merges, and a large one takes a minute.
+//!
 //! A failure or shut-down leaves the tree as it was after the last step.
 //!
 //! Under policies that are baselines nothing moves, and there is one step, at the end.
@@ -46,6 +49,30 @@ use crate::version::Version;
 /// source that is busy, or of one whose changes are made durable every second.
 const IDLE: Duration = Duration::from_secs(2);
 
+/// A tree that has this many times as many runs as it may have is crowded: merges are far behind.
+const CROWDED_TIMES: usize = 2;
+
+/// A merge of more bytes is too long for a flush to wait for: half a second.
+const RELIEF_BYTES_MAX: u64 = 8 << 20;
+
+/// Runs that a flush merges at least: fewer would be written again too soon.
+const RELIEF_RUNS_MIN: usize = 4;
+
+/// A merge makes way for others that are so many times smaller.
+const SMALLER_TIMES: u64 = 4;
+
+/// What a merge knows of those for which it made way.
+struct Way {
+    /// Its own bytes.
+    bytes: u64,
+    /// The last flush after which it looked for smaller ones.
+    flushed_us: u64,
+    /// When it began.
+    started: Duration,
+    /// The time that others took of it: at most half, so that it ends, too.
+    made: Duration,
+}
+
 /// A segment smaller than this share of the full size is rewritten, so that small ones join.
 const MOVED_SHARE_MIN: u64 = 4;
 
@@ -74,15 +101,45 @@ impl Store {
 
     /// Does one merge, in the tree with the most runs that has one to do.
     pub(crate) fn merge_if_due(&self) -> Result<bool, StoreError> {
+        match self.claim_up_to(u64::MAX) {
+            Some(claim) => self.merge_claimed(claim),
+            None => Ok(false),
+        }
+    }
+
+    /// Merges the newest runs of a tree that has far too many, as long as that is short. A flush calls it
+    /// before it adds another run: merges have the lower priority, and would never catch up with a
+    /// writer who needs all processors.
+    pub(crate) fn relieve(&self, tree: &Arc<Tree>) -> Result<(), StoreError> {
+        let runs_max = self.factory.options.runs_max;
+        let is_crowded = tree.version().runs.len() >= runs_max * CROWDED_TIMES;
+        if !is_crowded || !self.factory.options.merge_policy.installs_steps() {
+            return Ok(());
+        }
         let lowest = self.snapshots().retention_on_disk().lowest();
+        let choose = |version: &Version, taken: &[bool]| {
+            let chosen = self.choose(version, taken, lowest, false)?;
+            newest_within(version, chosen, RELIEF_BYTES_MAX)
+        };
+        tree.claim(choose)
+            .map_or(Ok(()), |claim| self.merge_beside(claim))
+    }
+
+    /// The next merge of at most so many bytes, in the tree with the most runs that has one.
+    fn claim_up_to(&self, bytes_max: u64) -> Option<Claim> {
+        let lowest = self.snapshots().retention_on_disk().lowest();
+        let is_idle = self.is_idle();
+        let choose = |version: &Version, taken: &[bool]| {
+            let chosen = self.choose(version, taken, lowest, is_idle)?;
+            (bytes_of(version, &chosen) <= bytes_max).then_some(chosen)
+        };
         let mut trees = self.trees();
         // Cached: the numbers may change while the trees are sorted.
         trees.sort_by_cached_key(|tree| Reverse(tree.version().runs.len()));
-        let is_idle = self.is_idle();
-        let choose =
-            |version: &Version, taken: &[bool]| self.choose(version, taken, lowest, is_idle);
-        let claim = trees.iter().find_map(|tree| tree.claim(choose));
-        let Some(claim) = claim else { return Ok(false) };
+        trees.iter().find_map(|tree| tree.claim(choose))
+    }
+
+    fn merge_claimed(&self, claim: Claim) -> Result<bool, StoreError> {
         self.flush_signal.notify(); // A flush may have waited for it to begin,
         self.counters.merges_running.fetch_add(1, Ordering::Relaxed);
         let result = self.merge(&claim);
@@ -94,6 +151,39 @@ impl Store {
         drop(claim);
         self.flush_signal.notify(); // or for room for the next one.
         result
+    }
+
+    /// Merges beside other work, which goes on after a failure unless nothing can be durable any
+    /// more.
+    fn merge_beside(&self, claim: Claim) -> Result<(), StoreError> {
+        let table = claim.tree.layout.table;
+        match self.merge_claimed(claim) {
+            Err(error @ StoreError::Poisoned(_)) => Err(error),
+            Err(error) => {
+                tracing::warn!(%table, %error, "a merge failed");
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Lets smaller merges go first that have become due since the last call: those of small trees
+    /// take a moment, and would wait for as long as the large one goes on.
+    fn make_way(&self, way: &mut Way) -> Result<(), StoreError> {
+        let flushed_us = self.flushed_us.load(Ordering::Relaxed);
+        let now = self.factory.env.clock.monotonic();
+        let is_behind = way.made * 2 > now.saturating_sub(way.started);
+        if flushed_us == way.flushed_us || is_behind {
+            return Ok(());
+        }
+        way.flushed_us = flushed_us;
+        while !self.is_stopping()
+            && let Some(claim) = self.claim_up_to(way.bytes / SMALLER_TIMES)
+        {
+            self.merge_beside(claim)?;
+        }
+        way.made += self.factory.env.clock.monotonic().saturating_sub(now);
+        Ok(())
     }
 
     /// The runs to merge next: all of them while there is truncated data to collect, otherwise
@@ -108,6 +198,9 @@ impl Store {
         let all_free = !taken.contains(&true);
         if all_free && hides_on_disk(version, lowest) {
             return Some(0..version.runs.len());
+        }
+        if version.runs.len() < 2 {
+            return None; // Most of a thousand trees, whenever somebody looks for work.
         }
         let options = &self.factory.options;
         self.ask_policy(version, taken, |runs| {
@@ -144,6 +237,12 @@ impl Store {
         let runs = claim.runs();
         let retention = self.retention_of(claim, &runs);
         let run_bytes = runs.iter().map(|run| run.bytes()).sum();
+        let mut way = Way {
+            bytes: run_bytes,
+            flushed_us: self.flushed_us.load(Ordering::Relaxed),
+            started: self.factory.env.clock.monotonic(),
+            made: Duration::ZERO,
+        };
         let shape = RunShape::of(&self.factory.options, run_bytes, claim.includes_oldest);
         let installs_steps = self.factory.options.merge_policy.installs_steps();
         let moving = match installs_steps {
@@ -163,6 +262,9 @@ impl Store {
         let goes_on = |writer: &mut RunWriter<'_>| {
             if self.is_stopping() {
                 return Ok(false);
+            }
+            if installs_steps {
+                self.make_way(&mut way)?;
             }
             let finished = installs_steps.then(|| writer.take_finished()).flatten();
             finished.map_or(Ok(true), |(written, end)| take_step(written, Some(end)))
@@ -275,6 +377,23 @@ impl Store {
 /// Reads segments to the end, to merge them.
 pub(crate) fn reader(tree: &Tree, segments: &[RunSegment]) -> Cursor {
     Cursor::new(&tree.layout, segments, KeyRange::all(), PageSource::File)
+}
+
+/// The newest of the chosen runs that have so many bytes together at most, if they are enough to be
+/// worth a merge.
+fn newest_within(version: &Version, chosen: Range<usize>, bytes_max: u64) -> Option<Range<usize>> {
+    let mut bytes = 0;
+    let within = version.runs[chosen.clone()].iter().take_while(|run| {
+        bytes += run.bytes();
+        bytes <= bytes_max
+    });
+    let runs = within.count();
+    (runs >= RELIEF_RUNS_MIN).then(|| chosen.start..chosen.start + runs)
+}
+
+fn bytes_of(version: &Version, chosen: &Range<usize>) -> u64 {
+    let runs = version.runs[chosen.clone()].iter();
+    runs.map(|run| run.bytes()).sum()
 }
 
 /// Whether runs on disk hold versions that a truncation hides from everyone: a merge would

@@ -293,3 +293,65 @@ fn under_rose_a_flush_is_a_merge_with_all_of_c1() {
     runs.check_rows();
     runs.reopen().check_rows();
 }
+
+/// The table of few rows beside the one that is merged for long.
+const SMALL: TableId = TableId(2);
+
+/// A run of a few rows more on disk.
+fn flush_few_rows(store: &Store, position: u64) {
+    let text = |key: i64, position: u64| format!("{key} at {position}");
+    let puts = put_texts(0..50, position, text);
+    store.ingest(SMALL, puts).expect("there is room");
+    store.publish(CommitPosition(position), Vec::new());
+    store.flush().expect("flushed");
+}
+
+fn runs_of(store: &Store, table: TableId) -> usize {
+    let stats = store.table_stats(table).expect("the table is there");
+    let components = stats.components.iter();
+    components.map(|component| component.runs).sum()
+}
+
+#[test]
+fn a_long_merge_makes_way_for_short_ones() {
+    let runs = Overlapping::new();
+    runs.store
+        .create_table(SMALL, texts())
+        .expect("a new table");
+    let created = AtomicUsize::new(0);
+    let store = Arc::downgrade(&runs.store);
+    runs.disk.on_create(move |path| {
+        let is_segment = path.extension().is_some_and(|ending| ending == "seg");
+        // The flushes create segments, too.
+        if is_segment && created.fetch_add(1, Ordering::Relaxed) == 2 {
+            let store = store.upgrade().expect("it is merging");
+            (1..=4).for_each(|flush| flush_few_rows(&store, RUNS + flush));
+            assert_eq!(runs_of(&store, SMALL), 4);
+        }
+    });
+    assert!(runs.store.work(Work::Merge).expect("merged"));
+    assert_eq!(runs_of(&runs.store, SMALL), 1, "merged on the way");
+    assert_eq!(runs.runs(), 1);
+    assert_eq!(runs.store.stats().merges_done, 2);
+    runs.check_rows();
+}
+
+#[test]
+fn flushes_do_not_add_runs_for_ever() {
+    let options = options(MergePolicy::SizeTiered);
+    let crowded = 2 * options.runs_max;
+    let folder = Folder::new(options);
+    let store = folder.open();
+    store.create_table(SMALL, texts()).expect("a new table");
+    let most = (1..=40).map(|flush| {
+        flush_few_rows(&store, flush);
+        runs_of(&store, SMALL)
+    });
+    assert_eq!(most.max(), Some(crowded), "nobody merges");
+    let scan = store.pin().scan(SMALL, whole(vec![1], 1000));
+    let batches = scan.expect("the table is there");
+    let batches: Vec<_> = batches.map(|batch| batch.expect("intact")).collect();
+    let texts = batches.iter();
+    let texts = texts.flat_map(|batch| batch.column(0).as_string::<i32>().iter().flatten());
+    assert!(texts.eq((0..50).map(|key| format!("{key} at 40"))));
+}

@@ -28,7 +28,7 @@ impl Meter {
     }
 }
 
-type OnCreate = Box<dyn Fn(&Path) + Send>;
+type OnCreate = Arc<dyn Fn(&Path) + Send + Sync>;
 
 /// See the module.
 #[derive(Default)]
@@ -51,8 +51,8 @@ impl MeteredDisk {
     }
 
     /// Has `call` be called before each file is created.
-    pub fn on_create(&self, call: impl Fn(&Path) + Send + 'static) {
-        *self.on_create.lock() = Some(Box::new(call));
+    pub fn on_create(&self, call: impl Fn(&Path) + Send + Sync + 'static) {
+        *self.on_create.lock() = Some(Arc::new(call));
     }
 
     fn metered(&self, path: &Path, file: Box<dyn WritableFile>) -> Box<dyn WritableFile> {
@@ -83,7 +83,9 @@ impl WritableFile for MeteredFile {
 
 impl Disk for MeteredDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        if let Some(call) = &*self.on_create.lock() {
+        // Not under the lock: what is called may create files itself.
+        let call = self.on_create.lock().clone();
+        if let Some(call) = call {
             call(path);
         }
         Ok(self.metered(path, RealDisk.create(path)?))
