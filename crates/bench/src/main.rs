@@ -6,14 +6,18 @@
 //! * [`pages`]: the page format beside Rose's figures, a memory copy, Parquet and row blocks.
 //! * [`weather`]: readings inserted in random order under a memory limit.
 //! * [`trees`]: look-ups and scans of the same readings, beside RocksDB and Parquet.
+//! * [`many_trees`]: a thousand trees in one store, a fifth of them written.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`choice`], [`side_process`]: who takes part, and how a process of theirs is run.
+//! * [`background`]: the threads of a store of ours.
 //! * [`results`]: the table and the JSON file.
 
+mod background;
 mod chart;
 mod choice;
 mod limits;
+mod many_trees;
 mod pages;
 mod replica;
 mod results;
@@ -72,6 +76,16 @@ enum Experiment {
         #[command(flatten)]
         arguments: contender::ReadingArguments,
     },
+    /// A thousand trees in one store, a fifth of them written, under a memory limit
+    ManyTrees(Common),
+    /// The process of `many-trees` that has the store
+    #[command(hide = true)]
+    ManyTreesSide {
+        #[command(flatten)]
+        arguments: contender::Arguments,
+        #[command(flatten)]
+        sizes: many_trees::Sizes,
+    },
 }
 
 /// What all experiments take.
@@ -124,6 +138,12 @@ fn run(arguments: Arguments) -> Result<()> {
             common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
         Experiment::TreesSide { side, arguments } => trees::run_side(side, &arguments),
+        Experiment::ManyTrees(common) => {
+            let results = many_trees::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::ManyTreesSide { arguments, sizes } => many_trees::run_side(&arguments, &sizes),
         Experiment::Pages(common) => {
             let report = pages::run(common.scale)?;
             print!("{report}");

@@ -1,0 +1,55 @@
+//! What the side saw, as one line of JSON.
+
+use contender::Report;
+use serde::{Deserialize, Serialize};
+
+use super::quantiles::Quantiles;
+use super::tables::Class;
+
+/// See the module.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct TreesReport {
+    /// Rates, windows, bytes.
+    pub insertion: Report,
+    /// Batches.
+    pub batches: Quantiles,
+    /// Flushes, from freezing to commit.
+    pub flushes: Quantiles,
+    /// Merges of disk runs.
+    pub merges: Quantiles,
+    /// Look-ups while rows are written, by class.
+    pub look_ups: Vec<(Class, Quantiles)>,
+    /// Short scans while rows are written.
+    pub scans: Quantiles,
+    /// The most memory of the process that was resident.
+    pub resident_bytes_max: u64,
+    /// The most files that were open at a time.
+    pub open_files_max: usize,
+    /// Rows of all tables in the end, each of which has been read and checked.
+    pub rows_checked: u64,
+    /// Seconds that loading took, merges included.
+    pub load_seconds: f64,
+    /// Runs a tree may have.
+    pub runs_max: usize,
+    /// Every tree.
+    pub trees: Vec<TreeReport>,
+}
+
+/// A tree.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct TreeReport {
+    /// How much was written to it.
+    pub class: Class,
+    /// Changes written to it.
+    pub changes: u64,
+    /// The most runs that it had on disk.
+    pub runs_max: usize,
+    /// The longest wait for a merge.
+    pub wait_ms_max: f64,
+    /// How often it waited.
+    pub waits: usize,
+    /// Its files in the end.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
