@@ -89,10 +89,11 @@ impl Figures<'_> {
 
     fn background(&mut self, report: &TreesReport) {
         for (name, quantiles) in [("flush", &report.flushes), ("merge", &report.merges)] {
-            self.figure(&format!("{name}, how many"), quantiles.count as f64, "");
             self.figure(&format!("{name} p50"), quantiles.ms_p50, "ms");
             self.figure(&format!("{name}, slowest"), quantiles.ms_max, "ms");
         }
+        self.figure("flushes", report.flushes.count as f64, "");
+        self.figure("merges", report.merges_done as f64, "");
     }
 
     fn reading(&mut self, report: &TreesReport) {

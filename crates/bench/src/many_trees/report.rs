@@ -15,8 +15,10 @@ pub struct TreesReport {
     pub batches: Quantiles,
     /// Flushes, from freezing to commit.
     pub flushes: Quantiles,
-    /// Merges of disk runs.
+    /// Merges that the merging thread began, with all those for which they made way.
     pub merges: Quantiles,
+    /// Merges of disk runs, also those for which others made way, and those of flushes.
+    pub merges_done: u64,
     /// Look-ups while rows are written, by class.
     pub look_ups: Vec<(Class, Quantiles)>,
     /// Short scans while rows are written.

@@ -80,6 +80,7 @@ pub fn measure(folder: &Path, options: StoreOptions, sizes: &Sizes) -> Result<Tr
         batches: Quantiles::of(written.batches),
         flushes: Quantiles::of(work.flushes),
         merges: Quantiles::of(work.merges),
+        merges_done: stats.merges_done,
         look_ups: CLASSES
             .into_iter()
             .zip(read.look_ups.map(Quantiles::of))
