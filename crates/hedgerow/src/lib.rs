@@ -22,6 +22,7 @@ pub mod encode;
 mod logging;
 mod memory_plan;
 pub mod node;
+pub mod open_files;
 mod password;
 mod progress;
 pub mod server;
