@@ -28,7 +28,7 @@ use super::report::{TreeReport, TreesReport};
 use super::rows_maker::RowsMaker;
 use super::starvation::{self, Watched};
 use super::tables::{BATCH_ROWS, CLASSES, Class, LOADED, Table, end_of, tables};
-use crate::background::{Background, IDLE, options};
+use crate::background::{Background, IDLE};
 
 /// Rows that are loaded at a time.
 const LOADED_ROWS: u64 = 4 << 10;
@@ -40,6 +40,18 @@ pub fn run(arguments: &Arguments, sizes: &Sizes) -> Result<()> {
     let report = measure(&arguments.folder, options(arguments.memory_bytes), sizes)?;
     println!("{}", serde_json::to_string(&report)?);
     Ok(())
+}
+
+/// The parts of the limit that `hedgerow serve` would give them, about (its `memory_plan.rs`): it
+/// keeps another third for statements, of which there are none here.
+fn options(memory_bytes: u64) -> StoreOptions {
+    let memory_bytes = memory_bytes as usize;
+    StoreOptions {
+        memory_bytes: memory_bytes / 4,
+        cache_bytes: memory_bytes / 8,
+        filter_bytes: memory_bytes / 16,
+        ..StoreOptions::default()
+    }
 }
 
 /// See the module.
