@@ -52,8 +52,9 @@ const IDLE: Duration = Duration::from_secs(2);
 /// A tree that has this many times as many runs as it may have is crowded: merges are far behind.
 const CROWDED_TIMES: usize = 2;
 
-/// A merge of more bytes is too long for a flush to wait for: half a second.
-const RELIEF_BYTES_MAX: u64 = 8 << 20;
+/// A merge of more bytes is too long for a flush to wait for: half a second, where all processors
+/// are busy.
+const RELIEF_BYTES_MAX: u64 = 16 << 20;
 
 /// Runs that a flush merges at least: fewer would be written again too soon.
 const RELIEF_RUNS_MIN: usize = 4;
