@@ -81,12 +81,11 @@ impl MemoryBudget {
 
     /// Open runs of so many bytes are a full C0.
     pub fn full_c0(&self) -> usize {
-        self.max
-            / if self.is_paced {
-                FLUSHED_PART
-            } else {
-                FLUSHED_PART_UNPACED
-            }
+        let part = match self.is_paced {
+            true => FLUSHED_PART,
+            false => FLUSHED_PART_UNPACED,
+        };
+        self.max / part
     }
 
     /// Whether there is no more room.

@@ -10,8 +10,8 @@
 //!    segments that went leave the cache now, their files when the last reader lets go. So a merge
 //!    needs room for a few segments, not for all of its output.
 //!
-//! Between two batches a merge makes way for much smaller ones, those of other trees: one thread
-//! does all merges, and a large one takes a minute.
+//! Between two batches a merge makes way for much smaller ones, most of them of other trees: one
+//! thread does all merges, and a large one takes a minute.
 //!
 //! A failure or shut-down leaves the tree as it was after the last step.
 //!
@@ -62,6 +62,9 @@ const RELIEF_RUNS_MIN: usize = 4;
 /// A merge makes way for others that are so many times smaller.
 const SMALLER_TIMES: u64 = 4;
 
+/// A segment smaller than this share of the full size is rewritten, so that small ones join.
+const MOVED_SHARE_MIN: u64 = 4;
+
 /// What a merge knows of those for which it made way.
 struct Way {
     /// Its own bytes.
@@ -73,9 +76,6 @@ struct Way {
     /// The time that others took of it: at most half, so that it ends, too.
     made: Duration,
 }
-
-/// A segment smaller than this share of the full size is rewritten, so that small ones join.
-const MOVED_SHARE_MIN: u64 = 4;
 
 impl Store {
     /// Whether some tree has runs to merge.
@@ -108,9 +108,9 @@ impl Store {
         }
     }
 
-    /// Merges the newest runs of a tree that has far too many, as long as that is short. A flush calls it
-    /// before it adds another run: merges have the lower priority, and would never catch up with a
-    /// writer who needs all processors.
+    /// Merges the newest runs of a tree that has far too many, as long as that is short. A flush
+    /// calls it before it adds another run: merges have the lower priority, and would never catch up
+    /// with a writer who needs all processors.
     pub(crate) fn relieve(&self, tree: &Arc<Tree>) -> Result<(), StoreError> {
         let runs_max = self.factory.options.runs_max;
         let is_crowded = tree.version().runs.len() >= runs_max * CROWDED_TIMES;
@@ -122,8 +122,10 @@ impl Store {
             let chosen = self.choose(version, taken, lowest, false)?;
             newest_within(version, chosen, RELIEF_BYTES_MAX)
         };
-        tree.claim(choose)
-            .map_or(Ok(()), |claim| self.merge_beside(claim))
+        if let Some(claim) = tree.claim(choose) {
+            self.merge_beside(claim)?;
+        }
+        Ok(())
     }
 
     /// The next merge of at most so many bytes, in the tree with the most runs that has one.
@@ -155,16 +157,16 @@ impl Store {
     }
 
     /// Merges beside other work, which goes on after a failure unless nothing can be durable any
-    /// more.
-    fn merge_beside(&self, claim: Claim) -> Result<(), StoreError> {
+    /// more. False when nothing more should be merged beside it now.
+    fn merge_beside(&self, claim: Claim) -> Result<bool, StoreError> {
         let table = claim.tree.layout.table;
         match self.merge_claimed(claim) {
             Err(error @ StoreError::Poisoned(_)) => Err(error),
             Err(error) => {
                 tracing::warn!(%table, %error, "a merge failed");
-                Ok(())
+                Ok(false)
             }
-            Ok(_) => Ok(()),
+            done => done,
         }
     }
 
@@ -178,10 +180,13 @@ impl Store {
             return Ok(());
         }
         way.flushed_us = flushed_us;
-        while !self.is_stopping()
+        // On a full disk a merge would fail again at once, for ever.
+        let mut goes_on = true;
+        while goes_on
+            && !self.is_stopping()
             && let Some(claim) = self.claim_up_to(way.bytes / SMALLER_TIMES)
         {
-            self.merge_beside(claim)?;
+            goes_on = self.merge_beside(claim)?;
         }
         way.made += self.factory.env.clock.monotonic().saturating_sub(now);
         Ok(())

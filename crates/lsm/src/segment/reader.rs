@@ -235,7 +235,7 @@ impl Segment {
         cache: &PageCache,
     ) -> Result<VecDeque<Arc<Page>>, StoreError> {
         let first = indices.start;
-        let is_missing = |&index: &usize| !cache.holds(self.page_key(index));
+        let is_missing = |&index: &usize| !self.is_cached(index, cache);
         let missing = first..first + indices.take_while(is_missing).count();
         // Nothing is kept of a retired segment, so nothing is read before it is needed.
         let extents = match missing.len() > 1 && !self.retired.load(Ordering::Acquire) {

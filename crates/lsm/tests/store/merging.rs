@@ -2,8 +2,9 @@
 //! that is stopped on its way.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -173,9 +174,8 @@ fn open(folder: &Folder, disk: &Arc<MeteredDisk>, policy: MergePolicy) -> Arc<St
     Store::open(env, folder.path(), options(policy)).expect("the store opens")
 }
 
-#[test]
-fn a_merge_needs_room_for_a_few_segments() {
-    let runs = Overlapping::new();
+/// Merges all runs into one; bytes on disk before, the most meanwhile, and bytes written.
+fn merge_metered(runs: &Overlapping) -> [u64; 3] {
     let before = runs.disk.bytes();
     runs.disk.take_bytes_max();
     while runs.store.work(Work::Merge).expect("merged") {}
@@ -185,6 +185,13 @@ fn a_merge_needs_room_for_a_few_segments() {
     runs.check_rows();
     let written = runs.store.stats().bytes_merged;
     assert!(written > 20 * SEGMENT_BYTES, "the merge was a long one");
+    [before, most, written]
+}
+
+#[test]
+fn a_merge_needs_room_for_a_few_segments() {
+    let runs = Overlapping::new();
+    let [before, most, _] = merge_metered(&runs);
     // One that is being written, one that is finished, and of each input the one that is being
     // read; the manifest besides.
     let room = (2 + RUNS + 1) * SEGMENT_BYTES * 3 / 2;
@@ -205,6 +212,7 @@ fn a_merge_that_is_stopped_keeps_what_it_has_done() {
             if is_segment && created.fetch_add(1, Ordering::Relaxed) == segments {
                 store.upgrade().expect("it is merging").shut_down();
             }
+            Ok(())
         });
         let finished = runs.store.work(Work::Merge).expect("no error");
         assert!(
@@ -238,15 +246,7 @@ const STEPPED: MergePolicy = MergePolicy::SteppedMerge {
 #[test]
 fn a_merge_of_whole_runs_needs_room_for_all_of_its_output() {
     let runs = Overlapping::under(STEPPED);
-    let before = runs.disk.bytes();
-    runs.disk.take_bytes_max();
-    while runs.store.work(Work::Merge).expect("merged") {}
-    let most = runs.disk.take_bytes_max();
-
-    assert_eq!(runs.runs(), 1);
-    runs.check_rows();
-    let written = runs.store.stats().bytes_merged;
-    assert!(written > 20 * SEGMENT_BYTES, "the merge was a long one");
+    let [before, most, written] = merge_metered(&runs);
     assert!(
         most >= before + written,
         "{most} bytes at most, {before} before, {written} written"
@@ -263,6 +263,7 @@ fn a_merge_of_whole_runs_that_is_stopped_has_done_nothing() {
         if created.fetch_add(1, Ordering::Relaxed) == 8 {
             store.upgrade().expect("it is merging").shut_down();
         }
+        Ok(())
     });
     let before = runs.disk.bytes();
     assert!(!runs.store.work(Work::Merge).expect("no error"));
@@ -312,9 +313,9 @@ fn runs_of(store: &Store, table: TableId) -> usize {
     components.map(|component| component.runs).sum()
 }
 
-#[test]
-fn a_long_merge_makes_way_for_short_ones() {
-    let runs = Overlapping::new();
+/// Has four runs of the small table flushed while the large one is merged; no segment can be created
+/// after them while `is_full`.
+fn flush_beside_merge(runs: &Overlapping, is_full: Arc<AtomicBool>) {
     runs.store
         .create_table(SMALL, texts())
         .expect("a new table");
@@ -322,17 +323,42 @@ fn a_long_merge_makes_way_for_short_ones() {
     let store = Arc::downgrade(&runs.store);
     runs.disk.on_create(move |path| {
         let is_segment = path.extension().is_some_and(|ending| ending == "seg");
-        // The flushes create segments, too.
-        if is_segment && created.fetch_add(1, Ordering::Relaxed) == 2 {
+        let created = created.fetch_add(usize::from(is_segment), Ordering::Relaxed);
+        // The flushes create segments, too: four.
+        if is_segment && created == 2 {
             let store = store.upgrade().expect("it is merging");
             (1..=4).for_each(|flush| flush_few_rows(&store, RUNS + flush));
             assert_eq!(runs_of(&store, SMALL), 4);
         }
+        match is_segment && created > 6 && is_full.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
     });
+}
+
+#[test]
+fn a_long_merge_makes_way_for_short_ones() {
+    let runs = Overlapping::new();
+    flush_beside_merge(&runs, Arc::default());
     assert!(runs.store.work(Work::Merge).expect("merged"));
     assert_eq!(runs_of(&runs.store, SMALL), 1, "merged on the way");
     assert_eq!(runs.runs(), 1);
     assert_eq!(runs.store.stats().merges_done, 2);
+    runs.check_rows();
+}
+
+#[test]
+fn a_short_merge_that_fails_is_not_tried_again_before_the_long_one_ends() {
+    let runs = Overlapping::new();
+    let is_full = Arc::new(AtomicBool::new(true));
+    flush_beside_merge(&runs, Arc::clone(&is_full));
+    let failed = runs.store.work(Work::Merge);
+    assert!(failed.is_err(), "the disk is full for the long one, too");
+    assert_eq!(runs_of(&runs.store, SMALL), 4);
+    is_full.store(false, Ordering::Relaxed);
+    while runs.store.work(Work::Merge).expect("merged") {}
+    assert_eq!((runs.runs(), runs_of(&runs.store, SMALL)), (1, 1));
     runs.check_rows();
 }
 

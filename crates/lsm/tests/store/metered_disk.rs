@@ -28,7 +28,7 @@ impl Meter {
     }
 }
 
-type OnCreate = Arc<dyn Fn(&Path) + Send + Sync>;
+type OnCreate = Arc<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
 
 /// See the module.
 #[derive(Default)]
@@ -50,8 +50,8 @@ impl MeteredDisk {
         std::mem::replace(&mut meter.bytes_max, now)
     }
 
-    /// Has `call` be called before each file is created.
-    pub fn on_create(&self, call: impl Fn(&Path) + Send + Sync + 'static) {
+    /// Has `call` be called before each file is created; what it fails with, the creation does.
+    pub fn on_create(&self, call: impl Fn(&Path) -> io::Result<()> + Send + Sync + 'static) {
         *self.on_create.lock() = Some(Arc::new(call));
     }
 
@@ -86,7 +86,7 @@ impl Disk for MeteredDisk {
         // Not under the lock: what is called may create files itself.
         let call = self.on_create.lock().clone();
         if let Some(call) = call {
-            call(path);
+            call(path)?;
         }
         Ok(self.metered(path, RealDisk.create(path)?))
     }
