@@ -18,17 +18,13 @@ use crate::page_cache::PageCache;
 use crate::run::RunSegment;
 use crate::segment::{PageEntry, Segment};
 
-/// Pages that a merge reads with one access: large enough that a disk streams.
-const PAGES_PER_READ: usize = 16;
+/// Bytes that a merge reads with one access: large enough that a disk streams.
+const MERGE_READ_BYTES: usize = 512 << 10;
 
-/// Pages that a scan reads with one access, at most: a virtual disk gave 1,000 MB/s in pieces of 256
+/// Bytes that a scan reads with one access, at most: a virtual disk gave 1,000 MB/s in pieces of 256
 /// KiB, and 1,480 in pieces of 1 MiB. Not more, because there may be many scans at a time, each over
 /// all runs, and what they have read ahead is in nobody's budget.
-const PAGES_PER_SCAN_READ: usize = 32;
-
-/// Bytes read with one access, unless a single page is larger: pages of long rows would take
-/// memory in multiples of the longest row.
-const READ_BYTES_MAX: usize = 4 << 20;
+const SCAN_READ_BYTES: usize = 1 << 20;
 
 /// Rows of a block that are in a cursor's range.
 #[derive(Clone)]
@@ -68,8 +64,8 @@ pub(crate) struct Cursor {
     layout: Arc<Layout>,
     range: KeyRange,
     source: PageSource,
-    /// Pages that the next access may read.
-    read_pages_max: usize,
+    /// Bytes that the next access may read, unless one page has more.
+    read_bytes_max: usize,
     /// Segments after the current one, last first.
     later: Vec<RunSegment>,
     current: Option<Current>,
@@ -98,9 +94,9 @@ impl Cursor {
         let mut cursor = Self {
             layout: Arc::clone(layout),
             range,
-            read_pages_max: match source {
-                PageSource::Cache(_) => 1,
-                PageSource::File => PAGES_PER_READ,
+            read_bytes_max: match source {
+                PageSource::Cache(_) => 0,
+                PageSource::File => MERGE_READ_BYTES,
             },
             source,
             later,
@@ -151,10 +147,10 @@ impl Cursor {
     pub fn next_block(&mut self) -> Result<Arc<Block>, StoreError> {
         let current = self.current.as_mut().expect("a block lies ahead");
         if current.read_ahead.is_empty() {
-            current.read(&self.source, self.read_pages_max)?;
-            // A merge begins with more.
-            let grown = PAGES_PER_SCAN_READ.min(2 * self.read_pages_max);
-            self.read_pages_max = grown.max(self.read_pages_max);
+            let bytes = current.read(&self.source, self.read_bytes_max)?;
+            if matches!(self.source, PageSource::Cache(_)) {
+                self.read_bytes_max = SCAN_READ_BYTES.min(2 * bytes);
+            }
         }
         let page = current.read_ahead.pop_front();
         let page = page.expect("at least one was read");
@@ -192,26 +188,27 @@ impl Cursor {
 }
 
 impl Current {
-    /// The next pages to be read with one access, at least one.
-    fn pages_to_read(&self, pages_max: usize) -> Range<usize> {
-        let start = self.pages.start;
-        let pages = &self.segment.pages()[self.pages.clone()];
-        let mut bytes = 0;
-        let within = pages.iter().take(pages_max).take_while(|page| {
-            bytes += page.length as usize;
-            bytes <= READ_BYTES_MAX
-        });
-        start..start + within.count().max(1)
+    /// The next pages to be read with one access, at least one, and their bytes.
+    fn pages_to_read(&self, bytes_max: usize) -> (Range<usize>, usize) {
+        let Range { start, end } = self.pages;
+        let length = |index: usize| self.segment.pages()[index].length as usize;
+        let mut bytes = length(start);
+        let mut next = start + 1;
+        while next < end && bytes + length(next) <= bytes_max {
+            bytes += length(next);
+            next += 1;
+        }
+        (start..next, bytes)
     }
 
-    /// Gets the next page, and up to `pages_max` with it.
-    fn read(&mut self, source: &PageSource, pages_max: usize) -> Result<(), StoreError> {
-        let pages = self.pages_to_read(pages_max);
+    /// Gets the next page, and others with it up to so many bytes. How many bytes that was.
+    fn read(&mut self, source: &PageSource, bytes_max: usize) -> Result<usize, StoreError> {
+        let (pages, bytes) = self.pages_to_read(bytes_max);
         self.read_ahead = match source {
             PageSource::Cache(cache) => self.segment.load_pages(pages, cache)?,
             PageSource::File => self.segment.read_pages(pages)?.into(),
         };
-        Ok(())
+        Ok(bytes)
     }
 }
 

@@ -204,8 +204,11 @@ impl Store {
         let target_rows = target.map_or(0, |target| target.versions() as usize);
         let rows = target_rows + version.frozen.iter().map(|run| run.rows()).sum::<usize>();
         let run_bytes = policy::run_bytes(bytes as u64) + target.map_or(0, DiskRun::bytes);
-        let shape = RunShape::of(&self.factory.options, run_bytes, false);
-        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, Default::default());
+        let warmer = self.warmer(tree, &[]);
+        let filters_are_used = warmer.filters_are_used();
+        let shape = RunShape::of(&self.factory.options, run_bytes, false, filters_are_used);
+        let barriers = Default::default();
+        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, barriers, warmer);
         let columns = &tree.layout.all_columns;
         rewrite(merger, retention, columns, &mut writer, |writer| {
             let written = bytes as f64 * writer.rows() as f64 / rows.max(1) as f64;

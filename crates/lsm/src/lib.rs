@@ -17,6 +17,7 @@ mod batch;
 mod block;
 mod byte_fields;
 mod c0;
+mod compaction_buffer;
 mod cursor;
 mod disk_error;
 mod flush;
@@ -49,6 +50,7 @@ mod test_rows;
 mod tree;
 mod version;
 mod visibility;
+mod warming;
 
 pub mod error;
 pub mod manifest;
@@ -62,6 +64,7 @@ pub mod snapshot;
 pub mod stats;
 pub mod store;
 
+pub use compaction_buffer::BufferOptions;
 pub use error::StoreError;
 pub use key_range::KeyRange;
 pub use lookup::{FoundRows, Row};
@@ -72,3 +75,4 @@ pub use scan::{Scan, ScanRequest};
 pub use snapshot::{HistoryHold, Snapshot};
 pub use stats::{ComponentStats, MergeState, StoreStats, TableStats};
 pub use store::{Durable, Store, Work};
+pub use warming::Warming;

@@ -27,12 +27,13 @@ use std::time::Duration;
 use types::key::SortKey;
 
 use crate::block::Summary;
+use crate::compaction_buffer::{BufferOptions, Consumed};
 use crate::cursor::{Cursor, PageSource};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
-use crate::manifest::Edit;
+use crate::manifest::{Edit, RunId};
 use crate::merge::Merger;
-use crate::merge_step::MergeStep;
+use crate::merge_step::{MergeStep, Outcome};
 use crate::museum::{self, Exhibit};
 use crate::policy::{self, Runs};
 use crate::retention::{Outside, Retention};
@@ -44,6 +45,7 @@ use crate::stats::MergeState;
 use crate::store::Store;
 use crate::tree::{Claim, Tree};
 use crate::version::Version;
+use crate::warming::Warmer;
 
 /// After so long without a flush a store is idle: longer than there is between two flushes of a
 /// source that is busy, or of one whose changes are made durable every second.
@@ -102,6 +104,7 @@ impl Store {
 
     /// Does one merge, in the tree with the most runs that has one to do.
     pub(crate) fn merge_if_due(&self) -> Result<bool, StoreError> {
+        self.trim_buffers_if_due();
         match self.claim_up_to(u64::MAX) {
             Some(claim) => self.merge_claimed(claim),
             None => Ok(false),
@@ -249,16 +252,24 @@ impl Store {
             started: self.factory.env.clock.monotonic(),
             made: Duration::ZERO,
         };
-        let shape = RunShape::of(&self.factory.options, run_bytes, claim.includes_oldest);
+        let warmer = self.warmer(tree, &claim.inputs);
+        let shape = RunShape::of(
+            &self.factory.options,
+            run_bytes,
+            claim.includes_oldest,
+            warmer.filters_are_used(),
+        );
         let installs_steps = self.factory.options.merge_policy.installs_steps();
-        let moving = match installs_steps {
+        // A buffer has to have everything that is merged.
+        let has_buffer = self.factory.options.compaction_buffer.is_some();
+        let moving = match installs_steps && !has_buffer {
             true => movable_segments(&runs, &retention, shape),
             false => Vec::new(),
         };
         drop(runs); // Whoever has them keeps the files of what goes.
         let moving_ids: HashSet<SegmentId> = moving.iter().map(|info| info.id).collect();
         let barriers = moving.into_iter().map(|info| info.key_min).collect();
-        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, barriers);
+        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, barriers, warmer);
         let merger = self.merger(claim, &moving_ids);
         let mut start = None;
         let mut take_step = |written, end: Option<SortKey>| {
@@ -269,6 +280,7 @@ impl Store {
             if self.is_stopping() {
                 return Ok(false);
             }
+            self.trim_buffers_if_due();
             if installs_steps {
                 self.make_way(&mut way)?;
             }
@@ -283,6 +295,16 @@ impl Store {
             .merges_done
             .fetch_add(merges_done, Ordering::Relaxed);
         Ok(is_done)
+    }
+
+    /// Warms what a rewrite of the tree's `inputs` writes; of what is in memory, if there are none.
+    pub(crate) fn warmer<'a>(&self, tree: &'a Tree, inputs: &'a [RunId]) -> Warmer<'a> {
+        Warmer::new(
+            tree,
+            inputs,
+            self.factory.options.warming,
+            &self.factory.cache,
+        )
     }
 
     fn retention_of(&self, claim: &Claim, inputs: &[Arc<DiskRun>]) -> Retention {
@@ -338,9 +360,10 @@ impl Store {
         };
         // Runs on disk change under the manifest's lock only: these stay until the update.
         let before = tree.version();
-        let Some(outcome) = step.take(&before.runs) else {
+        let Some(mut outcome) = step.take(&before.runs) else {
             return Ok(true);
         };
+        let consumed = self.keep_consumed(claim, &step, &before, &mut outcome);
         let idle = before
             .with_runs(outcome.runs.clone())
             .last_idle_truncation();
@@ -365,11 +388,99 @@ impl Store {
             let next = version.with_runs(outcome.runs);
             next.without_truncations(idle)
         });
-        for segment in &outcome.retired {
+        for segment in outcome
+            .retired
+            .iter()
+            .filter(|segment| !consumed.contains(&segment.info().id))
+        {
             segment.retire(&self.factory.cache);
         }
         self.count_merged(&written.commit());
         Ok(true)
+    }
+
+    /// Puts what a step has consumed into the buffer of the run that it went into, where there are
+    /// buffers. Those of its segments that have left the tree.
+    fn keep_consumed(
+        &self,
+        claim: &Claim,
+        step: &MergeStep<'_>,
+        before: &Version,
+        outcome: &mut Outcome,
+    ) -> HashSet<SegmentId> {
+        let Some(target) = outcome.target_run() else {
+            return HashSet::new();
+        };
+        let run_bytes = target.bytes();
+        let consumed = self.consumed(claim, step, before, run_bytes);
+        let (buffer, kept) = match &consumed {
+            Some(consumed) => (
+                Some(target.buffer_after(consumed)),
+                consumed.whole_segments(),
+            ),
+            // What came was not noted: the buffer does not know the newest versions any more.
+            None => (None, HashSet::new()),
+        };
+        if buffer.is_some() || target.buffer.is_some() {
+            *target = Arc::new(target.with_buffer(buffer));
+        }
+        kept
+    }
+
+    /// What a step of a merge of two neighbours has consumed of the newer one, where there are
+    /// buffers. The last run has none: it would have everything twice.
+    fn consumed(
+        &self,
+        claim: &Claim,
+        step: &MergeStep<'_>,
+        before: &Version,
+        run_bytes: u64,
+    ) -> Option<Consumed<'_>> {
+        self.factory.options.compaction_buffer?;
+        let [newer, older] = claim.inputs[..] else {
+            return None;
+        };
+        let find = |id| before.runs.iter().find(move |run| run.id == id);
+        let (newer, older) = (find(newer)?, find(older)?);
+        (!claim.includes_oldest).then(|| Consumed {
+            parts: step.consumed(newer),
+            start: step.start.clone(),
+            end: step.end.clone(),
+            position_before: older.positions().max,
+            run_bytes,
+            cache: &self.factory.cache,
+        })
+    }
+
+    /// Trims the buffers of all trees, if it is time.
+    fn trim_buffers_if_due(&self) {
+        let Some(options) = self.factory.options.compaction_buffer else {
+            return;
+        };
+        let now_ms = self.factory.env.clock.monotonic().as_millis() as u64;
+        let trimmed_ms = self.trimmed_ms.load(Ordering::Relaxed);
+        if now_ms < trimmed_ms + options.trim_period_ms {
+            return;
+        }
+        self.trimmed_ms.store(now_ms, Ordering::Relaxed);
+        // Runs on disk change under the manifest's lock only.
+        let _manifest = self.manifest.lock();
+        for tree in self.trees() {
+            tree.update(|version| version.with_runs(self.trimmed(version, options)));
+        }
+    }
+
+    fn trimmed(&self, version: &Version, options: BufferOptions) -> Vec<Arc<DiskRun>> {
+        let trimmed = |run: &Arc<DiskRun>| {
+            let buffer = run.buffer.as_ref();
+            let next =
+                buffer.and_then(|b| b.trimmed(options.cached_share_min, &self.factory.cache));
+            next.map_or_else(
+                || Arc::clone(run),
+                |next| Arc::new(run.with_buffer(Some(next))),
+            )
+        };
+        version.runs.iter().map(trimmed).collect()
     }
 
     fn count_merged(&self, segments: &[Arc<Segment>]) {

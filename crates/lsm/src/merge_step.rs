@@ -88,6 +88,19 @@ impl MergeStep<'_> {
         Some(outcome)
     }
 
+    /// Those segments of a newer input that have keys in the step, keys ascending.
+    pub fn consumed(&self, input: &DiskRun) -> Vec<RunSegment> {
+        let is_in_step = |part: &&RunSegment| {
+            let begins_before_end = self.end.as_ref().is_none_or(|end| part.key_min() < end);
+            let ends_behind_start = self
+                .start
+                .as_ref()
+                .is_none_or(|start| part.key_max() >= start);
+            begins_before_end && ends_behind_start
+        };
+        input.segments.iter().filter(is_in_step).cloned().collect()
+    }
+
     /// What is left of an input.
     fn leave(&self, run: &DiskRun, outcome: &mut Outcome) -> Option<Arc<DiskRun>> {
         let is_target = run.id == outcome.target;
@@ -111,7 +124,12 @@ impl MergeStep<'_> {
             left.extend(outcome.moved.iter().cloned());
             left.extend(self.written.iter().cloned().map(RunSegment::whole));
         }
-        (!left.is_empty()).then(|| Arc::new(DiskRun::new(run.id, left)))
+        (!left.is_empty()).then(|| {
+            Arc::new(DiskRun {
+                buffer: run.buffer.clone(),
+                ..DiskRun::new(run.id, left)
+            })
+        })
     }
 
     fn fate(&self, part: &RunSegment) -> Fate {
@@ -132,6 +150,11 @@ impl MergeStep<'_> {
 }
 
 impl Outcome {
+    /// The run that has the output; `None` if it came to nothing.
+    pub fn target_run(&mut self) -> Option<&mut Arc<DiskRun>> {
+        self.runs.iter_mut().find(|run| run.id == self.target)
+    }
+
     /// What the manifest has to learn.
     pub fn changes(&self, table: TableId) -> Vec<Change> {
         let moved = || self.moved.iter().map(RunSegment::info);

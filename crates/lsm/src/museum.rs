@@ -87,6 +87,14 @@ exhibits! {
     LookupIgnoresTruncations,
     /// Look-ups find keys of a segment below its bound.
     LookupIgnoresBounds,
+    /// A look-up skips a hole in a compaction buffer and goes on to older tables.
+    BufferHoleSkipped,
+    /// A segment enters a compaction buffer when all of it has been merged, not when a part has.
+    BufferLacksParts,
+    /// A frozen compaction buffer takes nothing more, and leaves no holes for it.
+    BufferFrozenWithoutHoles,
+    /// A page enters the cache under the number of the next one when it is written.
+    WarmedAsNextPage,
     /// The rows of a look-up of many keys come in the order in which they were found.
     RowsInOrderFound,
 }

@@ -1,7 +1,9 @@
 //! Every limit and tunable of the trees.
 
+use crate::compaction_buffer::BufferOptions;
 use crate::page_cache::CachePolicy;
 use crate::policy::MergePolicy;
+use crate::warming::Warming;
 
 /// Sizes in bytes and counts; see [`StoreOptions::default`] for what they are normally.
 #[derive(Clone, Debug)]
@@ -12,6 +14,10 @@ pub struct StoreOptions {
     pub cache_bytes: usize,
     /// Which page leaves that cache when it is full.
     pub cache_policy: CachePolicy,
+    /// What becomes of it when merges rewrite what is in it.
+    pub warming: Warming,
+    /// Whether merged segments stay for look-ups as long as their pages are cached; a baseline.
+    pub compaction_buffer: Option<BufferOptions>,
     /// Memory for filters of all trees together, bytes. Only look-ups load them; see
     /// [`crate::StoreStats::filter_bytes`].
     pub filter_bytes: usize,
@@ -31,6 +37,8 @@ impl Default for StoreOptions {
             memory_bytes: 64 << 20,
             cache_bytes: 64 << 20,
             cache_policy: CachePolicy::default(),
+            warming: Warming::default(),
+            compaction_buffer: None,
             filter_bytes: 32 << 20,
             page_bytes: 32 << 10,
             segment_bytes: 32 << 20,

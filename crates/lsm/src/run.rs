@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use types::key::SortKey;
 
+use crate::compaction_buffer::{CompactionBuffer, Consumed};
 use crate::manifest::{RunId, RunState};
 use crate::retention::PositionRange;
 use crate::segment::{PageEntry, Segment, SegmentInfo};
@@ -14,6 +15,8 @@ pub(crate) struct DiskRun {
     pub id: RunId,
     /// Its segments, keys ascending.
     pub segments: Vec<RunSegment>,
+    /// What was merged into it, where that is kept.
+    pub buffer: Option<Arc<CompactionBuffer>>,
 }
 
 /// A segment of a run.
@@ -60,7 +63,26 @@ impl DiskRun {
     /// A run of segments in any order.
     pub fn new(id: RunId, mut segments: Vec<RunSegment>) -> Self {
         segments.sort_by(|a, b| a.key_max().cmp(b.key_max()));
-        Self { id, segments }
+        Self {
+            id,
+            segments,
+            buffer: None,
+        }
+    }
+
+    /// Its buffer after a step of a merge into it.
+    pub fn buffer_after(&self, consumed: &Consumed<'_>) -> CompactionBuffer {
+        let nothing = CompactionBuffer::default();
+        self.buffer.as_deref().unwrap_or(&nothing).after(consumed)
+    }
+
+    /// The same run with another buffer.
+    pub fn with_buffer(&self, buffer: Option<CompactionBuffer>) -> Self {
+        Self {
+            id: self.id,
+            segments: self.segments.clone(),
+            buffer: buffer.map(Arc::new),
+        }
     }
 
     /// What the manifest records of the run.
@@ -72,6 +94,17 @@ impl DiskRun {
             segments: segments.clone().map(|part| part.info().clone()).collect(),
             bounds: segments.filter_map(bound).collect(),
         }
+    }
+
+    /// The segments that have keys from `first` to `last` that count.
+    pub fn parts_in<'a>(
+        &'a self,
+        first: &SortKey,
+        last: &'a SortKey,
+    ) -> impl Iterator<Item = &'a RunSegment> {
+        let start = self.segments.partition_point(|part| part.key_max() < first);
+        let parts = self.segments[start..].iter();
+        parts.take_while(move |part| part.key_min() <= last)
     }
 
     /// Bytes on disk.

@@ -15,7 +15,8 @@ use crate::layout::Layout;
 use crate::museum::{self, Exhibit};
 use crate::options::StoreOptions;
 use crate::page_cache::PageCache;
-use crate::segment::{FilterMemory, Segment, SegmentId, SegmentWriter};
+use crate::segment::{FilterMemory, Segment, SegmentId, SegmentWriter, WrittenPage};
+use crate::warming::Warmer;
 
 /// What it takes to write and open segments of any tree.
 pub(crate) struct SegmentFactory {
@@ -76,16 +77,25 @@ pub(crate) struct RunShape {
     /// asks. Building one takes a sixth of the time of a merge, in vain where no look-up comes
     /// before the next merge.
     pub has_filters: bool,
+    /// Whether those filters stay in memory as they are written: look-ups ask for them all the time.
+    pub keeps_filters: bool,
 }
 
 impl RunShape {
     /// That of a run of about so many bytes. `is_base`: it will be the oldest, which lasts longest.
-    /// Filters that there is no memory for are not built.
-    pub fn of(options: &StoreOptions, run_bytes: u64, is_base: bool) -> Self {
+    /// `filters_are_used`: by look-ups, in what it is made of. Filters that there is no memory for
+    /// are not built.
+    pub fn of(
+        options: &StoreOptions,
+        run_bytes: u64,
+        is_base: bool,
+        filters_are_used: bool,
+    ) -> Self {
         let bytes = (run_bytes / SEGMENTS_MIN).max(SEGMENT_BYTES_MIN);
         Self {
             segment_bytes: bytes.min(options.segment_bytes),
-            has_filters: is_base && options.filter_bytes > 0,
+            has_filters: (is_base || filters_are_used) && options.filter_bytes > 0,
+            keeps_filters: filters_are_used,
         }
     }
 }
@@ -118,6 +128,7 @@ pub(crate) struct RunWriter<'a> {
     /// being rewritten starts there.
     barriers: VecDeque<SortKey>,
     written: Uncommitted,
+    warmer: Warmer<'a>,
     rows: usize,
 }
 
@@ -128,6 +139,7 @@ impl<'a> RunWriter<'a> {
         layout: &'a Layout,
         shape: RunShape,
         barriers: VecDeque<SortKey>,
+        warmer: Warmer<'a>,
     ) -> Self {
         let written = Uncommitted {
             segments: Vec::new(),
@@ -141,6 +153,7 @@ impl<'a> RunWriter<'a> {
             last_key: None,
             barriers,
             written,
+            warmer,
             rows: 0,
         }
     }
@@ -190,13 +203,18 @@ impl<'a> RunWriter<'a> {
             self.finish_segment()?;
         }
         let last_key = keys.key(range.end - 1);
-        let writer = self.writer(|| keys.key(range.start))?;
+        if self.current.is_none() {
+            self.current = Some(self.begin_segment(keys.key(range.start))?);
+        }
+        let current = self.current.as_mut().expect("begun just now");
+        let mut each_page = |page: WrittenPage<'_>| self.warmer.see(&page);
         if range.len() == rows.len() {
-            writer.append(rows, keys)?;
+            current.writer.append(rows, keys, &mut each_page)?;
         } else {
             let mut some_keys = keys.empty_like();
             some_keys.append(keys, range.clone());
-            writer.append(&rows.slice(range), &some_keys)?;
+            let rows = rows.slice(range);
+            current.writer.append(&rows, &some_keys, &mut each_page)?;
         }
         self.last_key = Some(last_key);
         Ok(())
@@ -210,24 +228,9 @@ impl<'a> RunWriter<'a> {
         bytes >= self.shape.segment_bytes
     }
 
-    /// The current segment's writer; if there is none, that of a new one.
-    fn writer(
-        &mut self,
-        first_key: impl FnOnce() -> SortKey,
-    ) -> Result<&mut SegmentWriter, StoreError> {
-        let current = match self.current.take() {
-            Some(current) => current,
-            None => CurrentSegment {
-                writer: self.create_segment()?,
-                first_key: first_key(),
-            },
-        };
-        Ok(&mut self.current.insert(current).writer)
-    }
-
-    fn create_segment(&self) -> Result<SegmentWriter, StoreError> {
+    fn begin_segment(&self, first_key: SortKey) -> Result<CurrentSegment, StoreError> {
         let id = SegmentId(self.factory.next_segment.fetch_add(1, Ordering::Relaxed));
-        SegmentWriter::create(
+        let writer = SegmentWriter::create(
             &self.factory.env,
             &self.factory.directory,
             id,
@@ -235,7 +238,8 @@ impl<'a> RunWriter<'a> {
             &self.layout.schema,
             self.factory.options.page_bytes,
             self.shape.has_filters,
-        )
+        )?;
+        Ok(CurrentSegment { writer, first_key })
     }
 
     /// The segments that have been finished since the last call, if there are any, and the first
@@ -255,16 +259,20 @@ impl<'a> RunWriter<'a> {
 
     fn finish_segment(&mut self) -> Result<(), StoreError> {
         if let Some(current) = self.current.take() {
-            let info = current.writer.finish()?;
+            let finished = current.writer.finish(&mut |page| self.warmer.see(&page))?;
             let factory = self.factory;
             let opened = Segment::open(
                 &factory.env,
                 &factory.directory,
-                &info,
+                &finished.info,
                 &self.layout.schema,
                 &factory.filter_memory,
-            );
-            self.written.segments.push(Arc::new(opened?));
+            )?;
+            if self.shape.keeps_filters && !finished.filter.is_empty() {
+                opened.keep_filter(finished.filter);
+            }
+            self.written.segments.push(Arc::new(opened));
+            self.warmer.segment_finished();
         }
         Ok(())
     }

@@ -136,6 +136,19 @@ impl Snapshots {
         visible
     }
 
+    /// Pins `position`, which is the visible one or above it: what is there is kept in any case.
+    ///
+    /// # Panics
+    /// When it is below the visible one.
+    pub fn pin_ahead(&self, position: u64) {
+        let mut state = self.state.lock();
+        assert!(
+            position >= state.published.position,
+            "older positions need a hold"
+        );
+        count_up(&mut state.pins, position);
+    }
+
     /// Releases one pin of `position`.
     pub fn unpin(&self, position: u64) {
         count_down(&mut self.state.lock().pins, position);
@@ -152,6 +165,15 @@ impl Snapshots {
     /// Releases one hold of `position`.
     pub fn release(&self, position: u64) {
         count_down(&mut self.state.lock().holds, position);
+    }
+
+    /// The oldest position that a snapshot has or, because of a hold, may still be taken at.
+    pub fn oldest(&self) -> u64 {
+        let state = self.state.lock();
+        let pinned = state.pins.keys().next();
+        let held = state.holds.keys().next();
+        let taken = pinned.into_iter().chain(held).copied();
+        taken.fold(state.published.position, u64::min)
     }
 
     /// The number of snapshots, and the oldest one's position.

@@ -36,6 +36,8 @@ pub struct TableStats {
     pub versions: u64,
     /// Bytes of all segment files.
     pub bytes_on_disk: u64,
+    /// Bytes of files that only compaction buffers have.
+    pub bytes_in_buffers: u64,
     /// Bytes of all memory runs.
     pub bytes_in_memory: u64,
     /// Whether its runs on disk have to be merged.
@@ -68,6 +70,10 @@ pub struct StoreStats {
     pub cache_hits: u64,
     /// Pages that had to be read.
     pub cache_misses: u64,
+    /// Pages that entered the cache when a flush or merge wrote them.
+    pub pages_warmed: u64,
+    /// Those of them that were asked for while they were there.
+    pub warmed_pages_used: u64,
     /// Merges going on.
     pub merges_running: u64,
     /// Merges completed since the store was opened.
@@ -174,6 +180,7 @@ impl TableStats {
             let filters = run.segments.iter().map(|part| part.segment.filter_bytes());
             component.filter_bytes += filters.sum::<u64>();
         }
+        let buffers = version.runs.iter().filter_map(|run| run.buffer.as_ref());
         Self {
             table: tree.layout.table,
             versions: components.iter().map(|component| component.versions).sum(),
@@ -181,6 +188,7 @@ impl TableStats {
                 .iter()
                 .map(|component| component.bytes)
                 .sum(),
+            bytes_in_buffers: buffers.map(|buffer| buffer.bytes()).sum(),
             bytes_in_memory: components[0].bytes,
             components,
             merge,
@@ -200,6 +208,8 @@ impl StoreStats {
             filter_bytes: store.factory.filter_memory.used(),
             cache_hits: cache.hits(),
             cache_misses: cache.misses(),
+            pages_warmed: cache.pages_warmed(),
+            warmed_pages_used: cache.warmed_pages_used(),
             merges_running: load(&store.counters.merges_running),
             merges_done: load(&store.counters.merges_done),
             bytes_flushed: load(&store.counters.bytes_flushed),

@@ -40,6 +40,7 @@ use crate::snapshots::{Published, Snapshots};
 use crate::stats::{Counters, StoreStats, TableStats};
 use crate::tree::Tree;
 use crate::version::{Version, memory_bytes};
+use crate::warming::Warming;
 
 /// A data directory of trees.
 pub struct Store {
@@ -54,6 +55,8 @@ pub struct Store {
     pub(crate) flush_requested: AtomicBool,
     /// When the last flush ended, in microseconds of the clock.
     pub(crate) flushed_us: AtomicU64,
+    /// When compaction buffers were last trimmed, in milliseconds of the clock.
+    pub(crate) trimmed_ms: AtomicU64,
     pub(crate) merge_signal: Signal,
     pub(crate) flush_signal: Signal,
     trees: RwLock<BTreeMap<TableId, Arc<Tree>>>,
@@ -110,11 +113,14 @@ impl Store {
             trees,
             next_segment,
         } = recovered;
-        let cache = PageCache::new(
+        let mut cache = PageCache::new(
             options.cache_bytes,
             options.page_bytes,
             options.cache_policy,
         );
+        if options.warming == Warming::NoneDeadPagesStay {
+            cache = cache.with_dead_pages();
+        }
         let published = Published {
             position: state.visible.0,
             metadata: Arc::clone(&state.metadata),
@@ -139,6 +145,7 @@ impl Store {
             flushing: Mutex::new(()),
             flush_requested: AtomicBool::new(false),
             flushed_us: AtomicU64::new(0),
+            trimmed_ms: AtomicU64::new(0),
             merge_signal: Signal::default(),
             flush_signal: Signal::default(),
             trees: RwLock::new(trees),
@@ -188,6 +195,11 @@ impl Store {
             part.segment.retire(&self.factory.cache);
         }
         Ok(())
+    }
+
+    /// The lowest id that no table ever had.
+    pub fn next_table(&self) -> TableId {
+        self.manifest.lock().state().next_table
     }
 
     /// All tables, by id.
@@ -292,9 +304,25 @@ impl Store {
         CommitPosition(self.snapshots.published().position)
     }
 
+    /// The oldest position that a snapshot has or, because of a history hold, may still get: what
+    /// only snapshots before it would read is not needed any more.
+    pub fn oldest_readable(&self) -> CommitPosition {
+        CommitPosition(self.snapshots.oldest())
+    }
+
     /// A snapshot at the visible position.
     pub fn pin(self: &Arc<Self>) -> Snapshot {
         Snapshot::new(Arc::clone(self), self.snapshots.pin())
+    }
+
+    /// A snapshot of everything that has been ingested up to `position`, visible or not: for the
+    /// writer, who knows what it has written.
+    ///
+    /// # Panics
+    /// When the position is below the visible one.
+    pub fn pin_ingested(self: &Arc<Self>, position: CommitPosition) -> Snapshot {
+        self.snapshots.pin_ahead(position.0);
+        Snapshot::new(Arc::clone(self), position.0)
     }
 
     /// Keeps history from the visible position on.

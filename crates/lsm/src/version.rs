@@ -124,6 +124,16 @@ impl Version {
         let mut next = self.clone();
         next.truncations
             .retain(|&truncation| position.is_none_or(|position| truncation > position));
+        if next.truncations.len() < self.truncations.len() {
+            next.forget_buffers();
+        }
         next
+    }
+
+    /// Drops all compaction buffers: they may have rows that a truncation hid.
+    fn forget_buffers(&mut self) {
+        for run in self.runs.iter_mut().filter(|run| run.buffer.is_some()) {
+            *run = Arc::new(run.with_buffer(None));
+        }
     }
 }

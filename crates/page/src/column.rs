@@ -94,7 +94,7 @@ impl<'a> Cells<'a> {
         let codec = WordCodec::from_u8(codec).ok_or(NO_SUCH_CODEC)?;
         let plain_bytes = plain_bytes(column_type);
         let words = Words::open(codec, plain_bytes, &mut cursor, stored, section)?;
-        Ok(Self::Words(words.prepare()))
+        Ok(Self::Words(words))
     }
 }
 
@@ -122,6 +122,16 @@ impl<'a> Column<'a> {
             nulls,
             cells,
         })
+    }
+
+    /// Unpacks what makes it faster to look up cells, for a column of which many are.
+    #[must_use]
+    pub fn prepare(self) -> Self {
+        let cells = match self.cells {
+            Cells::Words(words) => Cells::Words(words.prepare()),
+            cells => cells,
+        };
+        Self { cells, ..self }
     }
 
     /// The number of rows.

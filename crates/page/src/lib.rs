@@ -47,7 +47,7 @@ pub use error::PageError;
 pub use header::PageIdentity;
 pub use limits::{CAPACITY_BYTES_MIN, ROW_TEXT_BYTES_MAX, ROWS_MAX};
 pub use memory::ColumnMemory;
-pub use page::Page;
+pub use page::{OpenColumn, Page};
 pub use row_appender::{RowAppender, RowError};
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Reading a page: checks once, then columns on demand.
 //!
 //! A column from which single cells are read is opened (parsed, not decoded) when that first
-//! happens, and stays open as long as the page stays in memory. Decoding opens nothing: a page
+//! happens, and stays open as long as the page stays in memory, unless the page is small. Decoding opens nothing: a page
 //! that is only scanned pays for no column but the one that is decoded.
 //!
 //! Invariant: a column that could not be opened is not kept; it is an error each time.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
@@ -47,6 +47,35 @@ self_cell! {
 
     impl {Debug}
 }
+
+/// A column that can be read by slot.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack, for a moment"
+)]
+pub enum OpenColumn<'a> {
+    /// The page's.
+    Kept(&'a Column<'a>),
+    /// Opened for this once.
+    Passing(Column<'a>),
+}
+
+impl<'a> Deref for OpenColumn<'a> {
+    type Target = Column<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Column<'a> {
+        match self {
+            Self::Kept(column) => column,
+            Self::Passing(column) => column,
+        }
+    }
+}
+
+/// Smaller pages keep no opened columns: each would take a sixth of the room of a page of 4 KiB in
+/// the cache, and has so few rows that opening it again takes about as long as searching it.
+const KEEPS_COLUMNS_BYTES_MIN: usize = 12 << 10;
 
 /// What an opened column takes in memory.
 const OPENED_COLUMN_BYTES: usize = size_of::<Buffer>() + size_of::<Column<'_>>();
@@ -140,27 +169,31 @@ impl Page {
         }
     }
 
-    /// A column to read cells by slot or to find slots, without decoding it. It is opened when
-    /// it is first asked for, and kept as long as the page or a clone of it is.
+    /// A column to read cells by slot or to find slots, without decoding it. A page that is not
+    /// small opens it when it is first asked for, and keeps it as long as the page or a clone of it
+    /// is.
     ///
     /// # Panics
     /// When the schema has no such column.
     #[inline]
-    pub fn column(&self, column: usize) -> Result<&Column<'_>, PageError> {
+    pub fn column(&self, column: usize) -> Result<OpenColumn<'_>, PageError> {
         match self.place(column).opened.get() {
-            Some(opened) => Ok(opened.borrow_dependent()),
+            Some(opened) => Ok(OpenColumn::Kept(opened.borrow_dependent())),
             None => self.open_column(column),
         }
     }
 
     #[cold]
-    fn open_column(&self, column: usize) -> Result<&Column<'_>, PageError> {
+    fn open_column(&self, column: usize) -> Result<OpenColumn<'_>, PageError> {
+        if self.bytes.len() < KEEPS_COLUMNS_BYTES_MIN {
+            return Column::open(self.reader(&self.bytes, column)).map(OpenColumn::Passing);
+        }
         let opened = OpenedColumn::try_new(self.bytes.clone(), |bytes| {
-            Column::open(self.reader(bytes, column))
+            Column::open(self.reader(bytes, column)).map(Column::prepare)
         })?;
         // Whoever opened the column meanwhile opened the same.
         let opened = self.columns[column].opened.get_or_init(|| opened);
-        Ok(opened.borrow_dependent())
+        Ok(OpenColumn::Kept(opened.borrow_dependent()))
     }
 
     /// The slots of a key, where rows ascend by the given columns: narrowed column by column, so

@@ -1,8 +1,12 @@
 //! Change batches: what a source hands to the apply loop.
 
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+
 use crate::position::CommitPosition;
 use crate::rows::VersionRows;
-use crate::schema::TableId;
+use crate::schema::{TableId, TableSchema};
 
 /// What happened to one table, in the order of the source's log.
 #[derive(Debug)]
@@ -12,6 +16,14 @@ pub enum TableChange {
         /// The table.
         table: TableId,
         /// The versions, in log order.
+        rows: VersionRows,
+    },
+    /// A row got another key, and the log left cells of it out: they are those of the row under
+    /// the old key.
+    Move {
+        /// The table.
+        table: TableId,
+        /// The deletion of the old key and a patch under the new one.
         rows: VersionRows,
     },
     /// Every row older than `position` is gone. (Rows of the same transaction that come after
@@ -31,6 +43,65 @@ pub enum TableChange {
         /// Why, and what the operator can do about it.
         reason: String,
     },
+    /// A table's copy begins: an empty table that takes rows from here on and is complete with
+    /// [`TableChange::Complete`].
+    Create {
+        /// The new table. Its id was never used before, and is above all that were.
+        table: TableId,
+        /// Its schema.
+        schema: Arc<TableSchema>,
+        /// The table that it takes the place of.
+        replaces: Option<TableId>,
+        /// The first position at which it does.
+        position: CommitPosition,
+    },
+    /// A table's copy is complete: it equals the source from `position` on.
+    Complete {
+        /// The table.
+        table: TableId,
+        /// The first position at which it can be read.
+        position: CommitPosition,
+    },
+    /// The source calls the table or its columns otherwise; what is stored stays as it is.
+    Describe {
+        /// The table.
+        table: TableId,
+        /// The same stored columns under their new names and source types.
+        schema: Arc<TableSchema>,
+        /// The first position at which this holds.
+        position: CommitPosition,
+    },
+    /// The table's columns changed. Its rows go on in a successor; everything before `position`
+    /// has come in, and nothing of `position` itself.
+    Reshape {
+        /// The table as it was.
+        table: TableId,
+        /// The successor. Its id was never used before, and is above all that were.
+        successor: TableId,
+        /// The successor's schema.
+        schema: Arc<TableSchema>,
+        /// Where each of the successor's columns comes from.
+        columns: Vec<ColumnOrigin>,
+        /// The first position at which the table looks so.
+        position: CommitPosition,
+    },
+    /// The source has the table no more.
+    Drop {
+        /// The table.
+        table: TableId,
+        /// The first position without it.
+        position: CommitPosition,
+    },
+}
+
+/// Where the cells of a column come from when a table is reshaped.
+#[derive(Clone, Debug)]
+pub enum ColumnOrigin {
+    /// A stored column of the table as it was. Where the types differ, each cell is cast, and one
+    /// that does not fit is an error.
+    Stored(usize),
+    /// The same cell in all rows: an array with one cell.
+    Constant(ArrayRef),
 }
 
 /// A run of the source's log, cut at a commit or, in a transaction larger than a batch, inside
@@ -48,6 +119,9 @@ pub struct ChangeBatch {
     pub commit_time_us: i64,
     /// Transactions that end in this batch.
     pub transactions: u64,
+    /// What the source has to remember from here on, if that changed: its part of the checkpoint,
+    /// as JSON. Counts from the next publish on.
+    pub source: Option<String>,
     /// The changes, in log order for each table.
     pub changes: Vec<TableChange>,
 }

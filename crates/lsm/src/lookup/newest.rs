@@ -201,10 +201,35 @@ impl<'a> DiskSearch<'a> {
         key: &LookupKey<'_>,
         positions: Positions,
     ) -> Result<Option<(RunPage<'a>, Found)>, StoreError> {
-        match self.place(run, key, positions)? {
-            Some(place) => self.newest_from(&place, key, positions),
-            None => Ok(None),
+        let Some(place) = self.place(run, key, positions)? else {
+            return Ok(None);
+        };
+        match self.newest_in_buffer(run, key, positions) {
+            Some(found) => Ok(Some(found)),
+            None => self.newest_from(&place, key, positions),
         }
+    }
+
+    /// The same from the run's compaction buffer, if there is one and it knows. A page that is
+    /// damaged there is the run's to answer for.
+    fn newest_in_buffer(
+        &mut self,
+        run: &'a DiskRun,
+        key: &LookupKey<'_>,
+        positions: Positions,
+    ) -> Option<(RunPage<'a>, Found)> {
+        let buffer = run.buffer.as_ref()?;
+        for segment in buffer.segments_of(&key.sort_key) {
+            let index = segment.pages_in(Some(&key.sort_key), None).start;
+            if segment.may_hold(index, key.hash).ok()? {
+                let place = Place { segment, index };
+                let found = self.newest_from(&place, key, positions).ok()?;
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        None
     }
 
     /// The newest version that counts among those that begin at `place`, and its page.
@@ -224,7 +249,7 @@ impl<'a> DiskSearch<'a> {
                 continue;
             }
             let page = self.load(segment, index)?;
-            let in_page = self.newest_in_page(&page.page, entry.all_puts, key, positions);
+            let in_page = self.newest_in_page(&page.page, entry, key, positions);
             match in_page.map_err(|error| segment.page_error(index, &error))? {
                 InPage::Found(found) => return Ok(Some((page, found))),
                 InPage::Absent => {
@@ -255,7 +280,7 @@ impl<'a> DiskSearch<'a> {
     fn newest_in_page(
         &self,
         page: &Page,
-        all_puts: bool,
+        entry: &PageEntry,
         key: &LookupKey<'_>,
         positions: Positions,
     ) -> Result<InPage, PageError> {
@@ -265,12 +290,12 @@ impl<'a> DiskSearch<'a> {
             return Ok(InPage::Absent);
         }
         for row in slots {
-            let position = self.position(page, row)?;
+            let position = self.position(page, entry, row)?;
             if position < positions.from {
                 return Ok(InPage::TooOld);
             }
             if position <= positions.to {
-                let kind = match all_puts {
+                let kind = match entry.all_puts {
                     true => VersionKind::Put,
                     false => self.kind(page, row)?,
                 };
@@ -284,7 +309,11 @@ impl<'a> DiskSearch<'a> {
         Ok(InPage::TooNew)
     }
 
-    fn position(&self, page: &Page, slot: usize) -> Result<u64, PageError> {
+    fn position(&self, page: &Page, entry: &PageEntry, slot: usize) -> Result<u64, PageError> {
+        // Most pages: merges forget positions that nobody needs. An opened column takes memory.
+        if entry.position_min == entry.position_max {
+            return Ok(entry.position_min.0);
+        }
         let column = page.column(self.layout.position_column())?;
         match column.value(slot, &mut Vec::new())? {
             Value::UInt(position) => Ok(position),

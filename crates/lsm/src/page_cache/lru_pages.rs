@@ -4,15 +4,22 @@
 //! miss a page at a time both load it, and the second one's stays.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{Charged, PageKey, PageKeyHash};
 
-/// See the module.
+/// A shard bounds the largest page that is kept, so shards are not cut smaller.
+const SHARD_BYTES_MIN: u64 = 4 << 20;
+
+/// As LevelDB has them.
+const SHARDS_MAX: u64 = 16;
+
+/// See the module. Each shard is such a cache of its own.
 pub(super) struct LruPages {
-    bytes_max: u64,
-    state: Mutex<State>,
+    shard_bytes_max: u64,
+    shards: Vec<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -33,15 +40,21 @@ struct Kept {
 impl LruPages {
     /// At most so many bytes.
     pub fn new(bytes_max: u64) -> Self {
+        let shards = (bytes_max / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
         Self {
-            bytes_max,
-            state: Mutex::default(),
+            shard_bytes_max: bytes_max / shards,
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
         }
+    }
+
+    fn shard(&self, key: PageKey) -> MutexGuard<'_, State> {
+        let hash = PageKeyHash::default().hash_one(key);
+        self.shards[hash as usize % self.shards.len()].lock()
     }
 
     /// The page, which is used by that.
     pub fn get(&self, key: PageKey) -> Option<Charged> {
-        let mut state = self.state.lock();
+        let mut state = self.shard(key);
         let charged = state.take(key)?;
         state.put(key, charged.clone());
         Some(charged)
@@ -49,37 +62,37 @@ impl LruPages {
 
     /// Keeps a page, in the place of others. One that is larger than the cache is not kept.
     pub fn insert(&self, key: PageKey, charged: Charged) {
-        if charged.bytes > self.bytes_max {
+        if charged.bytes > self.shard_bytes_max {
             return;
         }
-        let mut state = self.state.lock();
+        let mut state = self.shard(key);
         state.take(key);
         state.put(key, charged);
-        state.shrink(self.bytes_max);
+        state.shrink(self.shard_bytes_max);
     }
 
     /// The same for a page that is kept already, and has grown.
     pub fn replace(&self, key: PageKey, charged: Charged) {
-        let mut state = self.state.lock();
+        let mut state = self.shard(key);
         if state.take(key).is_some() {
             state.put(key, charged);
-            state.shrink(self.bytes_max);
+            state.shrink(self.shard_bytes_max);
         }
     }
 
     /// Whether the page is kept. Does not use it.
     pub fn contains(&self, key: PageKey) -> bool {
-        self.state.lock().pages.contains_key(&key)
+        self.shard(key).pages.contains_key(&key)
     }
 
     /// Forgets the page.
     pub fn remove(&self, key: PageKey) {
-        self.state.lock().take(key);
+        self.shard(key).take(key);
     }
 
     /// Bytes of all pages.
     pub fn bytes(&self) -> u64 {
-        self.state.lock().bytes
+        self.shards.iter().map(|shard| shard.lock().bytes).sum()
     }
 }
 

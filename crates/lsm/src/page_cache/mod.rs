@@ -34,6 +34,10 @@ use lru_pages::LruPages;
 /// What a cached page costs beside its memory: key, hash slot, queue links.
 const PAGE_OVERHEAD_BYTES: u64 = 256;
 
+/// There is room to spare while less than all but one in so many bytes are taken: shards do not fill
+/// up all at once.
+const SPARE_SHARE: u64 = 10;
+
 /// A shard bounds the largest page that the cache takes, so shards are not cut smaller.
 const SHARD_BYTES_MIN: usize = 4 << 20;
 
@@ -65,12 +69,18 @@ pub struct PageKey {
 struct Charged {
     page: Arc<Page>,
     bytes: u64,
+    /// It came when it was written, and nobody has asked for it.
+    is_warmed: bool,
 }
 
 impl Charged {
     fn new(page: Arc<Page>) -> Self {
         let bytes = page.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES;
-        Self { page, bytes }
+        Self {
+            page,
+            bytes,
+            is_warmed: false,
+        }
     }
 }
 
@@ -128,8 +138,12 @@ enum Pages {
 /// The cache. Shared by all readers of a store.
 pub struct PageCache {
     pages: Pages,
+    bytes_max: u64,
+    dead_pages_stay: bool,
     hits: AtomicU64,
     misses: AtomicU64,
+    pages_warmed: AtomicU64,
+    warmed_pages_used: AtomicU64,
 }
 
 impl PageCache {
@@ -145,8 +159,20 @@ impl PageCache {
         };
         Self {
             pages,
+            bytes_max: bytes_max as u64,
+            dead_pages_stay: false,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
+            pages_warmed: AtomicU64::new(0),
+            warmed_pages_used: AtomicU64::new(0),
+        }
+    }
+
+    /// The same, but pages of segments that are gone leave it only when space is needed.
+    pub fn with_dead_pages(self) -> Self {
+        Self {
+            dead_pages_stay: true,
+            ..self
         }
     }
 
@@ -179,7 +205,7 @@ impl PageCache {
         counter.fetch_add(1, Ordering::Relaxed);
         let charged = charged?;
         if !loaded {
-            self.charge_growth(key, &charged);
+            self.note_use(key, &charged);
         }
         Ok(charged.page)
     }
@@ -192,10 +218,13 @@ impl PageCache {
         }
     }
 
-    /// Charges a cached page what it has grown by, if it has.
-    fn charge_growth(&self, key: PageKey, charged: &Charged) {
+    /// Charges a cached page what it has grown by, if it has, and notes that it is used.
+    fn note_use(&self, key: PageKey, charged: &Charged) {
         let now = Charged::new(Arc::clone(&charged.page));
-        if now.bytes > charged.bytes {
+        if charged.is_warmed {
+            self.warmed_pages_used.fetch_add(1, Ordering::Relaxed);
+        }
+        if now.bytes > charged.bytes || charged.is_warmed {
             match &self.pages {
                 // Where the page has left the cache meanwhile, there is nothing to charge.
                 Pages::ScanResistant(pages) => drop(pages.replace(key, now, true)),
@@ -212,11 +241,42 @@ impl PageCache {
         }
     }
 
-    /// Forgets all pages of a segment that has `pages` of them.
+    /// Forgets a page that nobody can ask for any more, unless such pages stay.
+    pub fn remove_dead(&self, key: PageKey) {
+        if !self.dead_pages_stay {
+            self.remove(key);
+        }
+    }
+
+    /// The same for all pages of a segment that has `pages` of them.
     pub fn remove_segment(&self, segment: SegmentId, pages: u32) {
         for page in 0..pages {
-            self.remove(PageKey { segment, page });
+            self.remove_dead(PageKey { segment, page });
         }
+    }
+
+    /// Takes a page that was written a moment ago and that nobody has asked for. One that `is_used`
+    /// is kept like one that was asked for again.
+    pub fn warm(&self, key: PageKey, page: Page, is_used: bool) {
+        let charged = Charged {
+            is_warmed: true,
+            ..Charged::new(Arc::new(page))
+        };
+        self.pages_warmed.fetch_add(1, Ordering::Relaxed);
+        match &self.pages {
+            Pages::ScanResistant(pages) => {
+                pages.insert(key, charged);
+                if is_used {
+                    pages.get(&key);
+                }
+            }
+            Pages::LeastRecentlyUsed(pages) => pages.insert(key, charged),
+        }
+    }
+
+    /// Whether a page can enter without driving another one out.
+    pub fn has_spare_room(&self) -> bool {
+        self.bytes() < self.bytes_max / SPARE_SHARE * (SPARE_SHARE - 1)
     }
 
     /// Bytes held.
@@ -225,6 +285,16 @@ impl PageCache {
             Pages::ScanResistant(pages) => pages.weight(),
             Pages::LeastRecentlyUsed(pages) => pages.bytes(),
         }
+    }
+
+    /// Pages that entered when they were written.
+    pub fn pages_warmed(&self) -> u64 {
+        self.pages_warmed.load(Ordering::Relaxed)
+    }
+
+    /// Those of them that were asked for later, while they were there.
+    pub fn warmed_pages_used(&self) -> u64 {
+        self.warmed_pages_used.load(Ordering::Relaxed)
     }
 
     /// Look-ups served from memory.
@@ -261,12 +331,13 @@ mod tests {
 
     use super::*;
 
-    const PAGE_BYTES: usize = 4 << 10;
+    const PAGE_BYTES: usize = 16 << 10;
 
     fn page() -> Result<Page, StoreError> {
         let types = [ColumnType::Int64];
         let identity = PageIdentity { file: 1, offset: 0 };
-        let numbers = (0..400_i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D));
+        let noise = |n: i64| n.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_pow(3);
+        let numbers = (0..1_800_i64).map(noise);
         let column: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
         let mut bytes = Vec::new();
         PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);
@@ -355,7 +426,7 @@ mod tests {
 
     #[test]
     fn it_stays_within_its_bytes_and_loses_a_dead_segment_at_once() {
-        let bytes_max = 64 << 10;
+        let bytes_max = 256 << 10;
         for cache in caches(bytes_max) {
             for segment in 0..4 {
                 for index in 0..20 {

@@ -1,7 +1,7 @@
 //! Merge policies: which runs of a tree to merge and when, and what a merge is.
 //!
 //! * `size_tiered` is the product's.
-//! * `rose` and `stepped_merge` are baselines that experiments are held against. No setting of the
+//! * `leveled`, `rose` and `stepped_merge` are baselines that experiments are held against. No setting of the
 //!   product chooses them.
 //!
 //! A policy is asked once a merge and once a flush, never for a row. It keeps no state: what it
@@ -11,6 +11,7 @@
 //! Does not: know of keys or versions. Every policy may merge any neighbours at any time and
 //! readers see the same.
 
+mod leveled;
 mod rose;
 mod size_tiered;
 mod stepped_merge;
@@ -23,6 +24,11 @@ pub enum MergePolicy {
     /// Neighbours of similar sizes, a part of their keys at a time.
     #[default]
     SizeTiered,
+    /// One run a level, as in bLSM.
+    Leveled {
+        /// A level is so many times as large as the one before; two or more.
+        ratio: u64,
+    },
     /// Rose as published (VLDB 2008): three components, C0 merged with all of C1, C1 with all of
     /// C2; the writer stops where C0 is full and the one before it has not been merged.
     Rose,
@@ -62,6 +68,7 @@ impl MergePolicy {
     ) -> Option<Range<usize>> {
         match self {
             Self::SizeTiered => size_tiered::choose(runs, runs_max, is_idle),
+            Self::Leveled { ratio } => leveled::choose(runs, ratio),
             Self::Rose => rose::choose(runs),
             Self::SteppedMerge { runs_a_level } => stepped_merge::choose(runs, runs_a_level),
         }
@@ -70,7 +77,7 @@ impl MergePolicy {
     /// Whether a merge gives its inputs back a part of the keys at a time; else all of them at its
     /// end, so that it needs room for a second copy.
     pub(crate) fn installs_steps(self) -> bool {
-        self == Self::SizeTiered
+        matches!(self, Self::SizeTiered | Self::Leveled { .. })
     }
 
     /// Whether the next flush merges C0 with all of the newest run instead of writing a run beside

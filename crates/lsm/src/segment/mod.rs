@@ -19,7 +19,7 @@ pub use filter::KeyHash;
 pub use filter_memory::FilterMemory;
 pub use info::{SegmentId, SegmentInfo};
 pub use reader::{PageEntry, Segment};
-pub use writer::SegmentWriter;
+pub use writer::{FinishedSegment, SegmentWriter, WrittenPage};
 
 use types::{ColumnType, TableSchema};
 

@@ -83,6 +83,8 @@ pub struct Segment {
     filter: OnceLock<LoadedFilter>,
     filter_memory: Arc<FilterMemory>,
     retired: AtomicBool,
+    /// Pages were asked for through the cache.
+    was_read: AtomicBool,
 }
 
 /// Where the filter is in the file.
@@ -125,6 +127,7 @@ impl Segment {
             filter: OnceLock::new(),
             filter_memory: Arc::clone(filter_memory),
             retired: AtomicBool::new(false),
+            was_read: AtomicBool::new(false),
         };
         let footer = segment.read_footer()?;
         segment.pages = segment.read_index(&footer)?;
@@ -194,6 +197,25 @@ impl Segment {
         Ok(loaded.filter.may_hold(page, key))
     }
 
+    /// Whether look-ups ask the filter, and it is in memory.
+    pub fn has_loaded_filter(&self) -> bool {
+        self.filter.get().is_some()
+    }
+
+    /// Keeps the filter that was written to the file a moment ago, so that the first look-up need
+    /// not read it, if there is room.
+    pub fn keep_filter(&self, written: Vec<u8>) {
+        let Some(room) = self.filter_memory.take(written.len() as u64) else {
+            return;
+        };
+        let filter = Filter::decode(&written.into(), self.info.pages);
+        let filter = filter.expect("built just now");
+        self.filter.get_or_init(|| LoadedFilter {
+            filter,
+            _room: room,
+        });
+    }
+
     /// Bytes of the filter in the file; zero where it has none.
     pub fn filter_bytes(&self) -> u64 {
         self.filter_place.bytes
@@ -208,6 +230,11 @@ impl Segment {
             return self.read_page(index).map(Arc::new);
         }
         self.cached_page(index, cache, || self.read_page(index))
+    }
+
+    /// Whether a page was ever asked for through the cache.
+    pub fn was_read(&self) -> bool {
+        self.was_read.load(Ordering::Relaxed)
     }
 
     /// Has a page that is not in the cache read from the file meanwhile: it will be loaded soon.
@@ -270,11 +297,14 @@ impl Segment {
         cache: &PageCache,
         load: impl FnOnce() -> Result<Page, StoreError>,
     ) -> Result<Arc<Page>, StoreError> {
+        if !self.was_read() {
+            self.was_read.store(true, Ordering::Relaxed);
+        }
         let key = self.page_key(index);
         let page = cache.get_or_load(key, load)?;
         if self.retired.load(Ordering::Acquire) {
             // It was retired meanwhile, perhaps before the page entered the cache.
-            cache.remove(key);
+            cache.remove_dead(key);
         }
         Ok(page)
     }

@@ -93,9 +93,10 @@ impl Folder {
         let mut writer = self.writer(id);
         for batch in versions.chunks(batch_rows) {
             let (rows, keys) = rows(batch);
-            writer.append(&rows, &keys).expect("append");
+            let appended = writer.append(&rows, &keys, &mut |_| {});
+            appended.expect("append");
         }
-        writer.finish().expect("finish")
+        writer.finish(&mut |_| {}).expect("finish").info
     }
 
     fn open(&self, info: &SegmentInfo) -> Result<Segment, StoreError> {
@@ -188,7 +189,8 @@ fn long_rows_do_not_wait_for_a_page_full_of_short_ones() {
             Arc::new(Int64Array::from_iter_values(range)),
             Arc::new(StringArray::from(vec!["x".repeat(length); count])),
         ]);
-        writer.append(&rows, &integer_keys(&rows)).expect("append");
+        let appended = writer.append(&rows, &integer_keys(&rows), &mut |_| {});
+        appended.expect("append");
         writer.bytes_written()
     };
     append(0..40_000, 1);
@@ -201,7 +203,7 @@ fn long_rows_do_not_wait_for_a_page_full_of_short_ones() {
         assert!(waiting < 2_000_000, "{waiting} of {given} bytes wait");
     }
     assert!(written > before);
-    let info = writer.finish().expect("finish");
+    let info = writer.finish(&mut |_| {}).expect("finish").info;
     let segment = folder.open(&info).expect("open");
     let cache = PageCache::new(1 << 16, PAGE_BYTES, CachePolicy::default());
     for (index, entry) in segment.pages().iter().enumerate() {
@@ -341,7 +343,7 @@ fn a_file_goes_with_an_unfinished_writer_or_the_last_reader_of_a_retired_segment
     let files = || std::fs::read_dir(folder.path()).expect("list").count();
     let mut writer = folder.writer(1);
     let (rows, keys) = rows(&puts(0..1_000));
-    writer.append(&rows, &keys).expect("append");
+    writer.append(&rows, &keys, &mut |_| {}).expect("append");
     assert_eq!(files(), 1);
     drop(writer);
     assert_eq!(files(), 0);
@@ -568,8 +570,8 @@ fn long_keys_come_back_too() {
         true,
     )
     .expect("create");
-    writer.append(&rows, &keys).expect("append");
-    let info = writer.finish().expect("finish");
+    writer.append(&rows, &keys, &mut |_| {}).expect("append");
+    let info = writer.finish(&mut |_| {}).expect("finish").info;
     let memory = &folder.filter_memory;
     let segment = Segment::open(&folder.env, folder.path(), &info, &schema, memory).expect("open");
     assert_eq!(segment.pages_in(Some(&keys.key(499)), None).len(), 1);

@@ -14,8 +14,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_buffer::Buffer;
 use env::{Disk, Env, WritableFile};
-use page::{PageEncoder, PageIdentity};
+use page::{Page, PageEncoder, PageIdentity};
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
 
 use super::filter::FilterBuilder;
@@ -38,6 +39,38 @@ struct Totals {
     patches: u64,
 }
 
+/// A page that has just become part of a segment.
+pub struct WrittenPage<'a> {
+    /// Its index in the segment.
+    pub index: u32,
+    /// What the page index knows of it.
+    pub entry: &'a PageEntry,
+    /// The segment.
+    pub segment: SegmentId,
+    bytes: &'a [u8],
+    types: &'a [ColumnType],
+}
+
+impl WrittenPage<'_> {
+    /// The page as a reader of the file would have it.
+    pub fn open(&self) -> Page {
+        let identity = PageIdentity {
+            file: self.segment.0,
+            offset: self.entry.offset,
+        };
+        let page = Page::open(Buffer::from(self.bytes), self.types, identity);
+        page.expect("encoded just now")
+    }
+}
+
+/// What a finished segment is.
+pub struct FinishedSegment {
+    /// What the manifest has to say of it.
+    pub info: SegmentInfo,
+    /// The filter in its file, if it has one.
+    pub filter: Vec<u8>,
+}
+
 /// Writes one segment. Dropped before [`Self::finish`], it deletes the half-written file.
 pub struct SegmentWriter {
     disk: Arc<dyn Disk>,
@@ -46,6 +79,7 @@ pub struct SegmentWriter {
     file: Option<Box<dyn WritableFile>>,
     id: SegmentId,
     table: TableId,
+    types: Vec<ColumnType>,
     encoder: PageEncoder,
     pending: PendingRows,
     /// Waiting rows at which the next page is tried; see [`Self::cut_full_pages`].
@@ -75,6 +109,7 @@ impl SegmentWriter {
             .disk
             .create(&path)
             .map_err(|error| io_failed("create", &path, &error))?;
+        let types = page_column_types(schema);
         let key_types: Vec<ColumnType> = schema
             .key
             .iter()
@@ -86,7 +121,8 @@ impl SegmentWriter {
             file: Some(file),
             id,
             table,
-            encoder: PageEncoder::new(&page_column_types(schema), page_bytes),
+            encoder: PageEncoder::new(&types, page_bytes),
+            types,
             pending: PendingRows::new(SortKeys::empty(&key_types)),
             rows_tried_next: 1,
             collected: Vec::new(),
@@ -99,8 +135,13 @@ impl SegmentWriter {
 
     /// Adds versions. They and everything added before are sorted by key ascending, position
     /// descending. One key's versions must not be spread over two segments of a run: close a
-    /// segment only where the key changes.
-    pub fn append(&mut self, rows: &VersionRows, keys: &SortKeys) -> Result<(), StoreError> {
+    /// segment only where the key changes. `each_page` sees the pages that this completes.
+    pub fn append(
+        &mut self,
+        rows: &VersionRows,
+        keys: &SortKeys,
+        each_page: &mut dyn FnMut(WrittenPage<'_>),
+    ) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -109,13 +150,13 @@ impl SegmentWriter {
             for half in [0..middle, middle..rows.len()] {
                 let mut some_keys = keys.empty_like();
                 some_keys.append(keys, half.clone());
-                self.append(&rows.slice(half), &some_keys)?;
+                self.append(&rows.slice(half), &some_keys, each_page)?;
             }
             return Ok(());
         }
         self.count(rows);
         self.pending.push(rows, keys);
-        self.cut_full_pages()
+        self.cut_full_pages(each_page)
     }
 
     /// Bytes of pages so far (waiting rows not counted).
@@ -134,16 +175,23 @@ impl SegmentWriter {
     ///
     /// # Panics
     /// When no version was added.
-    pub fn finish(mut self) -> Result<SegmentInfo, StoreError> {
+    pub fn finish(
+        mut self,
+        each_page: &mut dyn FnMut(WrittenPage<'_>),
+    ) -> Result<FinishedSegment, StoreError> {
         assert!(
             self.totals.versions > 0,
             "a segment has at least one version"
         );
         while self.pending.len() > 0 {
             let (rows, bytes) = self.encode_page();
-            self.accept_page(rows, &bytes)?;
+            self.accept_page(rows, &bytes, each_page)?;
         }
-        let checksum = self.write_end()?;
+        let filter = self
+            .filter
+            .take()
+            .map_or_else(Vec::new, FilterBuilder::finish);
+        let checksum = self.write_end(&filter)?;
         let info = self.info(checksum);
         let file = self.file.as_mut().expect("a file until finished");
         if !museum::shows(Exhibit::SegmentUnsynced) {
@@ -151,7 +199,7 @@ impl SegmentWriter {
                 .map_err(|error| sync_failed(&self.path, &error))?;
         }
         self.file = None;
-        Ok(info)
+        Ok(FinishedSegment { info, filter })
     }
 
     fn count(&mut self, rows: &VersionRows) {
@@ -170,7 +218,10 @@ impl SegmentWriter {
     /// takes all waiting rows is thrown away and tried again when there are twice as many, so
     /// small batches cost at most one extra encoding in all. Rows with more text than a page
     /// could unfold to do not wait for that: after short rows, long ones would fill the memory.
-    fn cut_full_pages(&mut self) -> Result<(), StoreError> {
+    fn cut_full_pages(
+        &mut self,
+        each_page: &mut dyn FnMut(WrittenPage<'_>),
+    ) -> Result<(), StoreError> {
         while self.pending.len() >= self.rows_tried_next || self.has_settled_page() {
             let waiting = self.pending.len();
             let (rows, bytes) = self.encode_page();
@@ -178,7 +229,7 @@ impl SegmentWriter {
                 self.rows_tried_next = waiting * 2;
                 break;
             }
-            self.accept_page(rows, &bytes)?;
+            self.accept_page(rows, &bytes, each_page)?;
             self.rows_tried_next = rows + rows / 4 + 1;
         }
         Ok(())
@@ -207,7 +258,12 @@ impl SegmentWriter {
         (rows, bytes)
     }
 
-    fn accept_page(&mut self, rows: usize, bytes: &[u8]) -> Result<(), StoreError> {
+    fn accept_page(
+        &mut self,
+        rows: usize,
+        bytes: &[u8],
+        each_page: &mut dyn FnMut(WrittenPage<'_>),
+    ) -> Result<(), StoreError> {
         let offset = self.bytes_written();
         let page_at = self.collected.len();
         self.collected.extend_from_slice(bytes);
@@ -220,6 +276,13 @@ impl SegmentWriter {
         if let Some(filter) = &mut self.filter {
             filter.add_page(self.pending.keys(), range, key_before);
         }
+        each_page(WrittenPage {
+            index: self.page_count(),
+            entry: &entry,
+            bytes,
+            types: &self.types,
+            segment: self.id,
+        });
         self.pages.push(entry);
         self.pending.advance(rows);
         if self.collected.len() >= WRITE_BYTES {
@@ -269,11 +332,7 @@ impl SegmentWriter {
     }
 
     /// Writes what comes behind the pages. Returns the footer's checksum.
-    fn write_end(&mut self) -> Result<u32, StoreError> {
-        let filter = self
-            .filter
-            .take()
-            .map_or_else(Vec::new, FilterBuilder::finish);
+    fn write_end(&mut self, filter: &[u8]) -> Result<u32, StoreError> {
         let index = page_index::encode(&self.pages);
         let filter_offset = self.bytes_written();
         let index_offset = filter_offset + filter.len() as u64;
@@ -286,11 +345,11 @@ impl SegmentWriter {
             filter_bytes: filter.len() as u64,
             index_offset,
             index_bytes: index.len() as u64,
-            filter_checksum: format::block_checksum(self.id, filter_offset, &filter),
+            filter_checksum: format::block_checksum(self.id, filter_offset, filter),
             index_checksum: format::block_checksum(self.id, index_offset, &index),
         };
         let (bytes, checksum) = footer.encode();
-        self.collected.extend_from_slice(&filter);
+        self.collected.extend_from_slice(filter);
         self.collected.extend_from_slice(&index);
         self.collected.extend_from_slice(&bytes);
         self.write_collected()?;

@@ -4,6 +4,7 @@
 //! writes versions cell by cell, `tables` has the table that most tests fill and scan,
 //! `metered_disk` knows how much room files take.
 
+mod compaction_buffer;
 mod concurrency;
 mod folder;
 mod interface;
@@ -14,3 +15,4 @@ mod metered_disk;
 mod model;
 mod rows;
 mod tables;
+mod warming;

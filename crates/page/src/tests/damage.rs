@@ -8,7 +8,7 @@ use types::ColumnType;
 
 use super::{IDENTITY, Nulls, Recipe, Shape, any_recipe, mix, one_page, open};
 use crate::header::reseal;
-use crate::{Page, PageError, PageIdentity};
+use crate::{Column, OpenColumn, Page, PageError, PageIdentity};
 
 /// A small page with most codecs in it.
 fn mixed_page() -> (Vec<u8>, Vec<ColumnType>) {
@@ -69,6 +69,13 @@ fn search_column(page: &Page, column: usize, slots: &[u32]) {
     let Ok(opened) = page.column(column) else {
         return;
     };
+    search_opened(page, column, &opened, slots);
+    if let OpenColumn::Passing(opened) = opened {
+        search_opened(page, column, &opened.prepare(), slots);
+    }
+}
+
+fn search_opened(page: &Page, column: usize, opened: &Column<'_>, slots: &[u32]) {
     let mut buffer = Vec::new();
     for &slot in slots {
         let Ok(value) = opened.value(slot as usize, &mut buffer) else {

@@ -10,6 +10,7 @@ use arrow_array::Array;
 use types::ColumnType;
 
 use super::{Page, PageIdentity};
+use crate::{Column, OpenColumn};
 
 pub(super) const IDENTITY: PageIdentity = PageIdentity { file: 1, offset: 0 };
 const COLUMNS_MAX: u8 = 4;
@@ -87,6 +88,13 @@ pub(super) fn look_up(page: &Page, column: usize) {
     let Ok(opened) = page.column(column) else {
         return;
     };
+    look_up_in(page, column, &opened);
+    if let OpenColumn::Passing(opened) = opened {
+        look_up_in(page, column, &opened.prepare());
+    }
+}
+
+fn look_up_in(page: &Page, column: usize, opened: &Column<'_>) {
     let (mut buffer, rows) = (Vec::new(), page.rows());
     for slot in (0..rows).step_by(rows / 16 + 1) {
         let Ok(value) = opened.value(slot, &mut buffer) else {

@@ -62,7 +62,8 @@ fn check_rows(page: &Page, columns: &[ArrayRef], start: usize, long: &str) {
     for slot in 0..page.rows() {
         let number = Value::Int((start + slot) as i64);
         assert_eq!(page.find([(0, number)]), Ok(slot..slot + 1));
-        let text = page.column(1).expect("intact").value(slot, &mut buffer);
+        let column = page.column(1).expect("intact");
+        let text = column.value(slot, &mut buffer);
         let Ok(Value::Bytes(text)) = text else {
             panic!("a cell of text")
         };

@@ -28,7 +28,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lsm::{CachePolicy, HistoryHold, MergePolicy, Snapshot, Store, StoreError, StoreOptions, Work};
+use lsm::{
+    BufferOptions, CachePolicy, HistoryHold, MergePolicy, Snapshot, Store, StoreError,
+    StoreOptions, Warming, Work,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use types::{CommitPosition, TableId};
@@ -190,12 +193,44 @@ pub fn small_options(random: &mut StdRng) -> StoreOptions {
         runs_max: random.random_range(2..6),
         filter_bytes: 1 << random.random_range(6..16),
         merge_policy: merge_policy(random),
+        warming: warming(random),
+        compaction_buffer: compaction_buffer(random),
     }
 }
 
-/// The product's in two of four replicas.
+/// The product's in two of six replicas.
+fn warming(random: &mut StdRng) -> Warming {
+    match random.random_range(0..6) {
+        0 => Warming::None,
+        1 => Warming::NoneDeadPagesStay,
+        2 => Warming::Overlapping,
+        3 => Warming::Everything,
+        _ => Warming::Inherited,
+    }
+}
+
+/// In one of three replicas.
+fn compaction_buffer(random: &mut StdRng) -> Option<BufferOptions> {
+    let options = buffer_options(random);
+    random.random_bool(0.34).then_some(options)
+}
+
+fn buffer_options(random: &mut StdRng) -> BufferOptions {
+    BufferOptions {
+        cached_share_min: random.random_range(0.0..0.6),
+        trim_period_ms: random.random_range(0..20),
+    }
+}
+
+fn leveled(random: &mut StdRng) -> MergePolicy {
+    let ratio = random.random_range(2..5);
+    MergePolicy::Leveled { ratio }
+}
+
+/// The product's in two of five replicas.
 fn merge_policy(random: &mut StdRng) -> MergePolicy {
-    match random.random_range(0..4) {
+    match random.random_range(0..5) {
+        4 => leveled(random),
         0 => MergePolicy::Rose,
         1 => MergePolicy::SteppedMerge {
             runs_a_level: random.random_range(2..6),
@@ -247,6 +282,23 @@ impl Replica {
             ..self.options.clone()
         };
         Self { options, ..self }
+    }
+
+    /// The same with compaction buffers, under policies that let them grow, and room for every
+    /// filter, without which nobody asks them.
+    pub fn with_buffers(mut self) -> Self {
+        let ratio = self.random.random_range(3..8);
+        let merge_policy = match self.random.random_bool(0.7) {
+            true => MergePolicy::Leveled { ratio },
+            false => MergePolicy::SizeTiered,
+        };
+        let options = StoreOptions {
+            memory_bytes: 1 << self.random.random_range(12..16),
+            merge_policy,
+            compaction_buffer: Some(buffer_options(&mut self.random)),
+            ..self.options.clone()
+        };
+        Self { options, ..self }.with_filters()
     }
 
     /// The disk, to plan faults.

@@ -18,9 +18,12 @@ pub mod threads;
 pub type Run = fn(u64);
 
 /// Every scenario but the one with real threads, by name.
-pub const ALL: [(&str, Run); 11] = [
+pub const ALL: [(&str, Run); 12] = [
     ("model", |seed| {
         model::run(seed, model::STEPS);
+    }),
+    ("buffered", |seed| {
+        model::run_buffered(seed, 2 * model::STEPS);
     }),
     ("crashes", |seed| {
         crashes::run(seed, &crashes::SHORT, &mut crashes::Seen::default());

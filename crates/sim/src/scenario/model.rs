@@ -31,7 +31,20 @@ pub fn start_with_tables(replica: &mut Replica) {
 /// # Panics
 /// At a violation, or when a step fails.
 pub fn run(seed: u64, steps: usize) -> Replica {
-    let mut replica = started(seed);
+    take_steps(started(seed), steps)
+}
+
+/// The same with compaction buffers in every tree.
+///
+/// # Panics
+/// At a violation, or when a step fails.
+pub fn run_buffered(seed: u64, steps: usize) -> Replica {
+    let mut replica = Replica::new(seed).with_buffers();
+    start_with_tables(&mut replica);
+    take_steps(replica, steps)
+}
+
+fn take_steps(mut replica: Replica, steps: usize) -> Replica {
     for number in 0..steps {
         let step = replica.random_step();
         if let Err(error) = replica.step(step) {

@@ -22,6 +22,13 @@ fn snapshots_show_the_sources_states() {
 }
 
 #[test]
+fn look_ups_in_compaction_buffers_find_the_newest_versions() {
+    for_seeds("buffered", 30, |seed| {
+        model::run_buffered(seed, 2 * model::STEPS);
+    });
+}
+
+#[test]
 fn equal_seeds_do_equal_things() {
     for_seeds("determinism", 3, |seed| {
         let [once, again] = [(); 2].map(|()| model::run(seed, 150));

@@ -1,0 +1,266 @@
+//! The compaction buffer of LSbM-tree (ICDCS 2017): what has been merged into a run, kept for look-ups
+//! as long as its old pages are cached.
+//!
+//! A baseline that experiments are held against; `warming` is the product's answer. The algorithm,
+//! with the paper's gaps closed:
+//!
+//! 1. Each merge into a run begins a *table* in front of the run's others. A step of the merge adds
+//!    the segments that it consumed to it, as far as their keys were merged. They leave the
+//!    manifest, not the disk.
+//! 2. A look-up that the run itself does not rule out asks the tables first, the newest first. It
+//!    stops at a *hole*: older tables may have an older version of what was there.
+//! 3. Every so often each segment of all but the newest table is looked at. One of which too few
+//!    pages are cached becomes a hole, and its file goes.
+//! 4. Where keys repeat, the run grows by less than what was merged into it. Then the buffer is of
+//!    less use than the run itself, and *frozen*: what comes is a hole at once. The last run, which
+//!    has all keys, has no buffer for that reason.
+//!
+//! What the paper keeps in its index, holes above all, is in memory only: after a restart the cache is
+//! empty, too, and so is the buffer.
+//!
+//! Invariant: a table has for every key below its end all versions that its merge brought, or a hole.
+//! A segment that may have older versions than what was merged before it (a table's first copy) is
+//! a hole.
+//!
+//! Does not: serve scans, which read the run.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use types::key::SortKey;
+
+use crate::museum::{self, Exhibit};
+use crate::page_cache::PageCache;
+use crate::run::RunSegment;
+use crate::segment::{Segment, SegmentId};
+
+/// How the buffer is trimmed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BufferOptions {
+    /// A segment with a smaller share of its pages in the cache becomes a hole. The paper's authors
+    /// had 0.12 to 0.49.
+    pub cached_share_min: f64,
+    /// Milliseconds between two looks; 30,000 in their code.
+    pub trim_period_ms: u64,
+}
+
+/// The buffer is frozen when its run has less than this share of what was merged into it.
+const GROWTH_SHARE_MIN: f64 = 0.75;
+
+/// The tables of one run. Immutable, like the run.
+#[derive(Clone, Default)]
+pub(crate) struct CompactionBuffer {
+    /// The newest first.
+    tables: Vec<Table>,
+    /// Bytes that were merged into the run since the buffer began.
+    merged_bytes: u64,
+    is_frozen: bool,
+}
+
+/// What one merge brought.
+#[derive(Clone)]
+struct Table {
+    /// Keys ascending; no two share one.
+    entries: Vec<Entry>,
+    /// The last position in the run before: what is older may have come out of order.
+    position_before: u64,
+}
+
+/// A part of the keys of a segment that was merged.
+#[derive(Clone)]
+struct Entry {
+    first: SortKey,
+    /// The first key behind it.
+    end: Option<SortKey>,
+    /// The segment's last key.
+    last: SortKey,
+    content: Content,
+}
+
+#[derive(Clone)]
+enum Content {
+    /// The segment was merged in part, and belongs to another run.
+    Part(Arc<Segment>),
+    /// Only buffers have it.
+    Whole(Arc<BufferedSegment>),
+    /// It is gone.
+    Hole,
+}
+
+/// A segment that only buffers have. Its pages leave the cache, and its file the disk, with the last
+/// of them.
+struct BufferedSegment {
+    segment: Arc<Segment>,
+    cache: Arc<PageCache>,
+}
+
+/// What a step of a merge has consumed.
+pub(crate) struct Consumed<'a> {
+    /// Those segments of the newer run that have keys in the step, keys ascending.
+    pub parts: Vec<RunSegment>,
+    /// The first key of the step; `None`: the merge begins.
+    pub start: Option<SortKey>,
+    /// The first key behind it.
+    pub end: Option<SortKey>,
+    /// The last position in the older run before the step.
+    pub position_before: u64,
+    /// Bytes of the older run after it.
+    pub run_bytes: u64,
+    /// Where pages are cached.
+    pub cache: &'a Arc<PageCache>,
+}
+
+impl Consumed<'_> {
+    /// Whether all keys of the segment have been merged now.
+    fn is_whole(&self, part: &RunSegment) -> bool {
+        self.end.as_ref().is_none_or(|end| part.key_max() < end)
+    }
+
+    /// The segments of which all keys have been merged now.
+    pub fn whole_segments(&self) -> HashSet<SegmentId> {
+        let whole = self.parts.iter().filter(|part| self.is_whole(part));
+        whole.map(|part| part.info().id).collect()
+    }
+
+    fn entry(&self, part: &RunSegment, is_hole: bool) -> Entry {
+        let is_whole = self.is_whole(part);
+        let start = self.start.as_ref();
+        let content = match (is_hole, is_whole) {
+            (true, _) => Content::Hole,
+            (false, false) => Content::Part(Arc::clone(&part.segment)),
+            (false, true) => Content::Whole(Arc::new(BufferedSegment {
+                segment: Arc::clone(&part.segment),
+                cache: Arc::clone(self.cache),
+            })),
+        };
+        Entry {
+            first: start
+                .map_or(part.key_min(), |start| start.max(part.key_min()))
+                .clone(),
+            end: self.end.clone().filter(|_| !is_whole),
+            last: part.key_max().clone(),
+            content,
+        }
+    }
+}
+
+impl CompactionBuffer {
+    /// The buffer after a step of a merge into its run.
+    pub fn after(&self, consumed: &Consumed<'_>) -> Self {
+        let mut next = self.clone();
+        if consumed.start.is_none() {
+            next.tables.insert(0, Table::new(consumed.position_before));
+        }
+        let Some(newest) = next.tables.first_mut() else {
+            return next; // The merge began before the run had a buffer.
+        };
+        for part in &consumed.parts {
+            next.merged_bytes += u64::from(consumed.is_whole(part)) * part.info().bytes;
+            let is_out_of_order = part.info().position_min.0 < newest.position_before;
+            let is_left_out = match consumed.is_whole(part) {
+                true => self.is_frozen && museum::shows(Exhibit::BufferFrozenWithoutHoles),
+                false => museum::shows(Exhibit::BufferLacksParts),
+            };
+            if !is_left_out {
+                newest.add(consumed.entry(part, self.is_frozen || is_out_of_order));
+            }
+        }
+        let growth = consumed.run_bytes as f64 / next.merged_bytes.max(1) as f64;
+        next.is_frozen |= growth < GROWTH_SHARE_MIN;
+        next
+    }
+
+    /// The segments to ask for a key before its run is asked, the newest first.
+    pub fn segments_of(&self, key: &SortKey) -> impl Iterator<Item = &Arc<Segment>> {
+        let entries = self.tables.iter().filter_map(|table| table.entry_of(key));
+        let entries = entries.filter(|entry| {
+            let is_hole = matches!(entry.content, Content::Hole);
+            !(is_hole && museum::shows(Exhibit::BufferHoleSkipped))
+        });
+        entries.map_while(|entry| match &entry.content {
+            Content::Part(segment) => Some(segment),
+            Content::Whole(buffered) => Some(&buffered.segment),
+            Content::Hole => None,
+        })
+    }
+
+    /// The buffer without segments of which less than this share is cached; `None` where nothing
+    /// changes.
+    pub fn trimmed(&self, cached_share_min: f64, cache: &PageCache) -> Option<Self> {
+        let mut next = self.clone();
+        let mut has_changed = false;
+        let older = next.tables.iter_mut().skip(1);
+        for entry in older.flat_map(|table| &mut table.entries) {
+            if let Content::Whole(buffered) = &entry.content
+                && cached_share(&buffered.segment, cache) < cached_share_min
+            {
+                entry.content = Content::Hole;
+                has_changed = true;
+            }
+        }
+        // Behind the oldest table comes the run itself, as behind a hole.
+        while next.tables.len() > 1 && next.tables.last().is_some_and(Table::is_empty) {
+            next.tables.pop();
+        }
+        has_changed.then_some(next)
+    }
+
+    /// Bytes on disk that only the buffer has.
+    pub fn bytes(&self) -> u64 {
+        let entries = self.tables.iter().flat_map(|table| &table.entries);
+        let bytes = entries.map(|entry| match &entry.content {
+            Content::Whole(buffered) => buffered.segment.info().bytes,
+            Content::Part(_) | Content::Hole => 0,
+        });
+        bytes.sum()
+    }
+}
+
+impl Table {
+    fn new(position_before: u64) -> Self {
+        Self {
+            entries: Vec::new(),
+            position_before,
+        }
+    }
+
+    /// Adds what follows all that was added before, but for a segment whose first part was.
+    fn add(&mut self, entry: Entry) {
+        let continues = |before: &Entry| before.last == entry.last;
+        match self.entries.last_mut().filter(|before| continues(before)) {
+            Some(before) => {
+                let first = before.first.clone();
+                let was_hole = matches!(before.content, Content::Hole);
+                *before = Entry { first, ..entry };
+                if was_hole {
+                    before.content = Content::Hole;
+                }
+            }
+            None => self.entries.push(entry),
+        }
+    }
+
+    fn entry_of(&self, key: &SortKey) -> Option<&Entry> {
+        let index = self.entries.partition_point(|entry| entry.last < *key);
+        let entry = self.entries.get(index)?;
+        let is_before_end = entry.end.as_ref().is_none_or(|end| key < end);
+        (entry.first <= *key && is_before_end).then_some(entry)
+    }
+
+    fn is_empty(&self) -> bool {
+        let is_hole = |entry: &Entry| matches!(entry.content, Content::Hole);
+        self.entries.iter().all(is_hole)
+    }
+}
+
+fn cached_share(segment: &Segment, cache: &PageCache) -> f64 {
+    let pages = segment.pages().len();
+    let cached = (0..pages).filter(|&page| segment.is_cached(page, cache));
+    cached.count() as f64 / pages as f64
+}
+
+impl Drop for BufferedSegment {
+    fn drop(&mut self) {
+        self.segment.retire(&self.cache);
+    }
+}
