@@ -1,0 +1,224 @@
+//! Blocks on disk: files that are only appended to, with so many blocks each.
+//!
+//! A block's number says which file it is in and where, so nothing has to be looked up. Blocks that are
+//! written together go out in one sequential write. A write that failed is cut off and tried again:
+//! until it succeeds the partition keeps the block in memory. Files are not synced: they hold nothing
+//! that recovery needs.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use env::{Env, ReadableFile, WritableFile};
+use parking_lot::Mutex;
+
+use super::block::Block;
+use crate::error::{PrimaryError, damaged, io_failed};
+use crate::evicted_entries::BlockId;
+use crate::work_queue::WorkQueue;
+
+/// Blocks that are written in one go at most.
+const BLOCKS_WRITTEN_MAX: usize = 64;
+
+/// Numbers a file of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FileNumber(pub(crate) u32);
+
+/// What the writer does next.
+pub(crate) enum WriteJob {
+    Write(Arc<Block>),
+    Remove(FileNumber),
+}
+
+/// A block was written.
+pub(crate) struct Written(pub(crate) BlockId);
+
+/// A block that was asked for.
+pub(crate) type Fetched = (BlockId, Result<Arc<Block>, PrimaryError>);
+
+/// See the module. Shared by the partition and the threads that read and write for it.
+pub struct BlockFiles {
+    env: Env,
+    folder: PathBuf,
+    block_bytes: usize,
+    blocks_per_file: u32,
+    pub(crate) writes: WorkQueue<WriteJob, Written>,
+    pub(crate) fetches: WorkQueue<BlockId, Fetched>,
+    readers: Mutex<HashMap<FileNumber, Arc<dyn ReadableFile>>>,
+    appended: Mutex<Option<AppendedFile>>,
+}
+
+/// The file that is being appended to.
+struct AppendedFile {
+    number: FileNumber,
+    /// `None` until it has been cut to its length.
+    file: Option<Box<dyn WritableFile>>,
+    length: u64,
+}
+
+impl BlockFiles {
+    /// Takes a folder for blocks, and empties it of what an earlier process left.
+    pub(crate) fn create(
+        env: Env,
+        folder: PathBuf,
+        block_bytes: usize,
+        blocks_per_file: u32,
+    ) -> Result<Self, PrimaryError> {
+        let disk = &env.disk;
+        disk.create_directories(&folder)
+            .map_err(|error| io_failed("create", &folder, &error))?;
+        let files = disk
+            .list(&folder)
+            .map_err(|error| io_failed("list", &folder, &error))?;
+        for path in files.iter().filter(|path| is_block_file(path)) {
+            disk.remove(path)
+                .map_err(|error| io_failed("remove", path, &error))?;
+        }
+        Ok(Self {
+            env,
+            folder,
+            block_bytes,
+            blocks_per_file,
+            writes: WorkQueue::new(),
+            fetches: WorkQueue::new(),
+            readers: Mutex::default(),
+            appended: Mutex::default(),
+        })
+    }
+
+    /// The file that a block is in.
+    pub(crate) fn file_of(&self, block: BlockId) -> FileNumber {
+        FileNumber(block.0 / self.blocks_per_file)
+    }
+
+    /// Writes the blocks that wait, up to a few, or removes a file; `false` when there was nothing to
+    /// do. An error leaves everything to be tried again.
+    pub fn write(&self) -> Result<bool, PrimaryError> {
+        let mut appended = self.appended.lock();
+        let jobs = self
+            .writes
+            .take(BLOCKS_WRITTEN_MAX, |last, next| match (last, next) {
+                (WriteJob::Write(last), WriteJob::Write(next)) => {
+                    self.file_of(last.id) == self.file_of(next.id)
+                }
+                _ => false,
+            });
+        let result = match &jobs[..] {
+            [] => return Ok(false),
+            [WriteJob::Remove(number)] => self.remove(*number),
+            jobs => self.append(&mut appended, jobs),
+        };
+        if result.is_err() {
+            self.writes.give_back(jobs.into_iter());
+        }
+        result.map(|()| true)
+    }
+
+    /// Reads one of the blocks that are asked for; `false` when there was none. Several threads may
+    /// read at the same time.
+    pub fn fetch(&self) -> bool {
+        let jobs = self.fetches.take(1, |_, _| false);
+        for block in &jobs {
+            self.fetches
+                .finish((*block, self.read(*block).map(Arc::new)));
+        }
+        !jobs.is_empty()
+    }
+
+    /// Waits until there may be something to write, but not longer than this.
+    pub fn wait_to_write(&self, most: Duration) {
+        self.writes.wait(most);
+    }
+
+    /// Waits until there may be something to read, but not longer than this.
+    pub fn wait_to_fetch(&self, most: Duration) {
+        self.fetches.wait(most);
+    }
+
+    /// Reads a block.
+    pub(crate) fn read(&self, block: BlockId) -> Result<Block, PrimaryError> {
+        let number = self.file_of(block);
+        let path = self.path(number);
+        let reader = self.reader(number)?;
+        let offset = u64::from(block.0 % self.blocks_per_file) * self.block_bytes as u64;
+        let mut bytes = vec![0; self.block_bytes];
+        reader
+            .read_exact_at(&mut bytes, offset)
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => damaged(&path, offset, "the file ends here"),
+                _ => io_failed("read", &path, &error),
+            })?;
+        Block::parse(block, bytes, &path, offset)
+    }
+
+    fn reader(&self, number: FileNumber) -> Result<Arc<dyn ReadableFile>, PrimaryError> {
+        if let Some(reader) = self.readers.lock().get(&number) {
+            return Ok(Arc::clone(reader));
+        }
+        let path = self.path(number);
+        let opened = self.env.disk.open(&path);
+        let reader = opened.map_err(|error| io_failed("open", &path, &error))?;
+        self.readers.lock().insert(number, Arc::clone(&reader));
+        Ok(reader)
+    }
+
+    fn append(
+        &self,
+        appended: &mut Option<AppendedFile>,
+        jobs: &[WriteJob],
+    ) -> Result<(), PrimaryError> {
+        let mut blocks = jobs.iter().filter_map(|job| match job {
+            WriteJob::Write(block) => Some(block),
+            WriteJob::Remove(_) => None,
+        });
+        let first = blocks.clone().next().expect("there are blocks to write").id;
+        let number = self.file_of(first);
+        let path = self.path(number);
+        if appended.as_ref().is_none_or(|file| file.number != number) {
+            let file = self.env.disk.create(&path);
+            *appended = Some(AppendedFile {
+                number,
+                file: Some(file.map_err(|error| io_failed("create", &path, &error))?),
+                length: 0,
+            });
+        }
+        let target = appended.as_mut().expect("it was made above");
+        let mut file = match target.file.take() {
+            Some(file) => file,
+            None => {
+                let file = self.env.disk.open_append(&path, target.length);
+                file.map_err(|error| io_failed("cut", &path, &error))?
+            }
+        };
+        let bytes: Vec<u8> = blocks
+            .clone()
+            .flat_map(|block| &block.bytes)
+            .copied()
+            .collect();
+        file.append(&bytes)
+            .map_err(|error| io_failed("write", &path, &error))?;
+        target.file = Some(file);
+        target.length += bytes.len() as u64;
+        blocks
+            .by_ref()
+            .for_each(|block| self.writes.finish(Written(block.id)));
+        Ok(())
+    }
+
+    fn remove(&self, number: FileNumber) -> Result<(), PrimaryError> {
+        self.readers.lock().remove(&number);
+        let path = self.path(number);
+        let removed = self.env.disk.remove(&path);
+        removed.map_err(|error| io_failed("remove", &path, &error))
+    }
+
+    fn path(&self, number: FileNumber) -> PathBuf {
+        self.folder.join(format!("blocks-{:010}.data", number.0))
+    }
+}
+
+fn is_block_file(path: &std::path::Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("blocks-") && name.ends_with(".data")
+}

@@ -1,0 +1,101 @@
+//! Eviction: the coldest rows of a table into one block (Anti-Caching, section 3.2).
+//!
+//! 1. The table is chosen: the more its rows were used since rows were last evicted, the less it gives.
+//! 2. Rows are taken from the old end of its chain until the block is full. Pinned rows, and rows
+//!    that no block can hold, go to the young end instead.
+//! 3. The block is kept in memory and handed to the writer.
+//!
+//! One block is one slice: what the partition stands still for.
+
+use std::sync::Arc;
+
+use super::AntiCache;
+use super::block::BlockBuilder;
+use super::block_files::WriteJob;
+use crate::evicted_entries::BlockId;
+use crate::lru_chain::ChainKind;
+use crate::table::Table;
+
+/// Rows that a slice passes over at most.
+const PASSED_MAX: usize = 1_000;
+
+impl AntiCache {
+    /// Evicts one block of rows; `false` when there is nothing to evict.
+    pub(crate) fn evict_slice(&mut self, tables: &mut [Table], time_us: i64) -> bool {
+        let Some(number) = self.choose(tables) else {
+            return false;
+        };
+        let table = &mut tables[number];
+        let mut builder =
+            BlockBuilder::new(self.next_block, table.number, self.options.block_bytes);
+        let mut passed = 0;
+        while let Some(id) = table.oldest() {
+            let is_kept = table.is_pinned(id);
+            let place = if is_kept {
+                None
+            } else {
+                builder.push(table.row(id), &table.layout)
+            };
+            match place {
+                Some(place) => table.evict(id, place, &mut self.scratch),
+                None if !is_kept && builder.rows() > 0 => break,
+                None if passed == PASSED_MAX => break,
+                None => {
+                    table.touch(id);
+                    passed += 1;
+                }
+            }
+        }
+        let rows = builder.rows();
+        if rows == 0 {
+            return false;
+        }
+        self.hand_over(builder, time_us);
+        self.statistics.evicted_rows += u64::from(rows);
+        true
+    }
+
+    fn hand_over(&mut self, builder: BlockBuilder, time_us: i64) {
+        let rows = builder.rows();
+        let block = Arc::new(builder.finish(time_us));
+        self.blocks.add(block.id, rows);
+        self.next_block = BlockId(
+            block
+                .id
+                .0
+                .checked_add(1)
+                .expect("2^32 blocks were never written"),
+        );
+        self.statistics.written_blocks += 1;
+        self.buffers.insert(block.id, Arc::clone(&block));
+        self.files.writes.submit(WriteJob::Write(block));
+    }
+
+    /// The table whose turn it is. Each gets a share that falls with its use, and the one with the
+    /// largest unused share gives.
+    fn choose(&mut self, tables: &mut [Table]) -> Option<usize> {
+        let has_rows =
+            |table: &Table| table.chain.kind() != ChainKind::None && table.oldest().is_some();
+        let share = |table: &Table| 1.0 / (table.accesses as f64 + 1.0);
+        let all: f64 = tables
+            .iter()
+            .filter(|table| has_rows(table))
+            .map(share)
+            .sum();
+        let mut chosen: Option<usize> = None;
+        for (number, table) in tables.iter_mut().enumerate() {
+            if !has_rows(table) {
+                self.dues[number] = 0.0;
+                continue;
+            }
+            self.dues[number] += share(table) / all;
+            // What was used long ago counts less and less.
+            table.accesses -= table.accesses / 8;
+            if chosen.is_none_or(|other| self.dues[number] > self.dues[other]) {
+                chosen = Some(number);
+            }
+        }
+        self.dues[chosen?] -= 1.0;
+        chosen
+    }
+}

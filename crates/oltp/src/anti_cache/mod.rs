@@ -1,0 +1,153 @@
+//! The anti-cache: cold rows go to disk and come back when they are asked for (Anti-Caching,
+//! sections 3.1 to 3.4).
+//!
+//! * [`block`]: rows in a block; [`block_files`]: blocks on disk, and who reads and writes them.
+//! * [`block_table`]: the holes in blocks.
+//! * [`eviction`]: from memory to a block, a slice at a time.
+//! * [`uneviction`]: from a block to memory, when it has arrived.
+//! * [`pins`]: what was fetched stays until it was used.
+//!
+//! A block is in memory until it was written, and is read from there. Everything here runs in the
+//! partition's thread but [`BlockFiles::write`] and [`BlockFiles::fetch`].
+
+mod block;
+mod block_files;
+mod block_table;
+mod eviction;
+mod pins;
+mod uneviction;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::evicted_entries::BlockId;
+use crate::options::AntiCacheOptions;
+use crate::pointer::EvictedId;
+use crate::pointer::TupleId;
+use crate::row_layout::RowBuffer;
+use crate::statistics::AntiCacheStatistics;
+use crate::stop::Stop;
+use crate::table::{ChainEnd, Table};
+use crate::transaction::FetchNow;
+use block::Block;
+pub use block_files::BlockFiles;
+pub(crate) use block_files::Fetched;
+use block_files::WriteJob;
+use block_table::BlockTable;
+pub(crate) use pins::{Pin, Pins};
+
+/// The partition's side of the anti-cache.
+pub(crate) struct AntiCache {
+    pub(crate) options: AntiCacheOptions,
+    pub(crate) files: Arc<BlockFiles>,
+    pub(crate) pins: Pins,
+    pub(crate) statistics: AntiCacheStatistics,
+    next_block: BlockId,
+    blocks: BlockTable,
+    /// Blocks that were not written yet.
+    buffers: HashMap<BlockId, Arc<Block>>,
+    /// Files without rows that blocks are still being read from.
+    emptied: Vec<block_files::FileNumber>,
+    /// How much each table is due to give, by its number.
+    dues: Vec<f64>,
+    scratch: RowBuffer,
+}
+
+impl AntiCache {
+    /// Nothing evicted yet.
+    pub(crate) fn new(options: AntiCacheOptions, files: Arc<BlockFiles>, tables: usize) -> Self {
+        Self {
+            blocks: BlockTable::new(options.blocks_per_file),
+            options,
+            files,
+            pins: Pins::default(),
+            statistics: AntiCacheStatistics::default(),
+            next_block: BlockId(0),
+            buffers: HashMap::new(),
+            emptied: Vec::new(),
+            dues: vec![0.0; tables],
+            scratch: RowBuffer::default(),
+        }
+    }
+
+    /// Lets go of what was written meanwhile.
+    pub(crate) fn drop_written(&mut self) {
+        for written in self.files.writes.take_done() {
+            self.buffers.remove(&written.0);
+        }
+    }
+
+    /// Removes files in which nothing is left, unless a block of theirs is being read.
+    pub(crate) fn remove_emptied(&mut self, is_being_read: impl Fn(BlockId) -> bool) {
+        let per_file = self.options.blocks_per_file;
+        let (buffers, files) = (&self.buffers, &self.files);
+        self.emptied.retain(|file| {
+            let mut blocks = (file.0 * per_file..(file.0 + 1) * per_file).map(BlockId);
+            let is_used = blocks.any(|block| buffers.contains_key(&block) || is_being_read(block));
+            if !is_used {
+                files.writes.submit(WriteJob::Remove(*file));
+            }
+            is_used
+        });
+    }
+
+    /// A block that was not written yet.
+    pub(crate) fn buffer(&self, block: BlockId) -> Option<Arc<Block>> {
+        self.buffers.get(&block).cloned()
+    }
+
+    /// Whether so many blocks wait to be written that no more should be made.
+    pub(crate) fn is_writer_behind(&self) -> bool {
+        self.buffers.len() >= self.options.buffers_max
+    }
+
+    /// Holes in the blocks on disk.
+    pub(crate) fn holes(&self) -> u64 {
+        self.blocks.holes()
+    }
+
+    /// The memory that everything but blocks to be written may use: these have theirs set aside.
+    pub(crate) fn room_bytes(&self) -> usize {
+        let aside = self.options.buffers_max * self.buffer_bytes();
+        self.options.memory_bytes.saturating_sub(aside)
+    }
+
+    /// What a row of the block takes on average.
+    pub(crate) fn row_bytes(&self, block: BlockId) -> usize {
+        self.options.block_bytes / self.blocks.rows(block).0.max(1) as usize
+    }
+
+    /// Bytes beside the tables and the blocks to be written.
+    pub(crate) fn bookkeeping_bytes(&self) -> usize {
+        self.blocks.held_bytes() + self.pins.held_bytes()
+    }
+
+    /// Bytes beside the tables.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.buffers.len() * self.buffer_bytes() + self.bookkeeping_bytes()
+    }
+
+    fn buffer_bytes(&self) -> usize {
+        self.options.block_bytes + size_of::<(BlockId, Arc<Block>)>()
+    }
+
+    /// Notes that a row has left its block.
+    fn leave(&mut self, block: BlockId) {
+        self.emptied.extend(self.blocks.take(block));
+    }
+}
+
+impl FetchNow for AntiCache {
+    fn fetch_now(&mut self, table: &mut Table, id: EvictedId) -> Result<TupleId, Stop> {
+        let place = table.evicted.get(id);
+        let block = match self.buffer(place.block) {
+            Some(block) => block,
+            None => {
+                let read = self.files.read(place.block);
+                Arc::new(read.map_err(|error| Stop::Unreadable(error.to_string()))?)
+            }
+        };
+        self.statistics.blocking_fetches += 1;
+        Ok(self.bring_back(table, id, &block, place, ChainEnd::Youngest))
+    }
+}

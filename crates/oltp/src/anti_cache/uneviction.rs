@@ -1,0 +1,73 @@
+//! Uneviction: rows of a block that has arrived go back into their table (Anti-Caching, section 3.4).
+//!
+//! *Tuple-merge* takes only the rows that somebody waits for and leaves holes in the block;
+//! *block-merge* takes all, those that nobody waits for at the old end of the chain. A block with too
+//! many holes is taken whole under either (the paper's lazy compaction), and a file in which nothing is
+//! left is removed.
+
+use super::block::Block;
+use super::{AntiCache, Pin};
+use crate::evicted_entries::BlockPlace;
+use crate::options::MergeStrategy;
+use crate::pointer::{EvictedId, Target, TupleId};
+use crate::table::{ChainEnd, Table};
+use crate::transaction::Want;
+
+impl AntiCache {
+    /// Brings the wanted rows of a block back, and pins them. Rows that were moved, changed or
+    /// deleted meanwhile are left out: the transaction will find out.
+    pub(crate) fn merge_wanted(
+        &mut self,
+        table: &mut Table,
+        block: &Block,
+        wants: impl Iterator<Item = Want>,
+        pins: &mut Vec<Pin>,
+    ) {
+        for want in wants {
+            let row = block.row(want.place.at, &table.layout);
+            let id = match table.evicted_at(row, want.place) {
+                Some(id) => self.bring_back(table, id, block, want.place, ChainEnd::Youngest),
+                None => match table.find_primary(row) {
+                    Some(Target::Memory(id)) => id,
+                    _ => continue,
+                },
+            };
+            pins.push(self.pins.pin(table, id));
+        }
+    }
+
+    /// Brings back what nobody waits for, if the strategy or the block's holes ask for it.
+    pub(crate) fn merge_rest(&mut self, table: &mut Table, block: &Block) {
+        self.statistics.read_blocks += 1;
+        let (rows, live) = self.blocks.rows(block.id);
+        let holes = f64::from(rows - live) / f64::from(rows.max(1));
+        let takes_all = self.options.merge == MergeStrategy::Block;
+        if live == 0 || !(takes_all || holes > self.options.holes_max) {
+            return;
+        }
+        for place in block.places() {
+            let row = block.row(place.at, &table.layout);
+            if let Some(id) = table.evicted_at(row, place) {
+                self.bring_back(table, id, block, place, ChainEnd::Oldest);
+            }
+        }
+    }
+
+    /// Brings a row back.
+    pub(super) fn bring_back(
+        &mut self,
+        table: &mut Table,
+        id: EvictedId,
+        block: &Block,
+        place: BlockPlace,
+        end: ChainEnd,
+    ) -> TupleId {
+        let row = block.row(place.at, &table.layout);
+        // A copy, because the table computes keys while it takes the row.
+        self.scratch.copy(row);
+        let tuple = table.unevict(id, self.scratch.bytes(), end);
+        self.leave(place.block);
+        self.statistics.returned_rows += 1;
+        tuple
+    }
+}

@@ -1,0 +1,96 @@
+//! Reading the log, and telling its torn end from damage.
+//!
+//! A group is written only when the one before it is durable. So a group that fails its checks is the
+//! torn end of one that never was acknowledged if no whole group follows, and damage if one does.
+//! (Damage to the very last group is taken for a torn end.)
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use env::Disk;
+
+use super::group::{
+    FILE_HEADER_BYTES, GROUP_HEADER_BYTES, HeaderProblem, LogNumber, VERSION, parse_file_header,
+    whole_group,
+};
+use super::record::Record;
+use crate::error::{PrimaryError, damaged, io_failed};
+
+/// A log that was read.
+pub(crate) struct ReadLog {
+    bytes: Vec<u8>,
+    /// Bytes up to the end of the last whole group.
+    pub(super) length: u64,
+    pub(super) log: LogNumber,
+}
+
+/// Reads the log; `None` when there is none, or only the beginning of a header.
+pub(crate) fn read_log(disk: &dyn Disk, path: &Path) -> Result<Option<ReadLog>, PrimaryError> {
+    let Some(bytes) = read_file(disk, path)? else {
+        return Ok(None);
+    };
+    let Some(header) = bytes.first_chunk::<FILE_HEADER_BYTES>() else {
+        return Ok(None);
+    };
+    let log = match parse_file_header(header) {
+        Ok(log) => log,
+        Err(HeaderProblem::TooNew(found)) => {
+            return Err(PrimaryError::VersionTooNew {
+                file: path.display().to_string(),
+                found,
+                supported: VERSION,
+            });
+        }
+        // Made, but never synced: nothing that follows was acknowledged.
+        Err(HeaderProblem::Damaged) if bytes.len() == FILE_HEADER_BYTES => return Ok(None),
+        Err(HeaderProblem::Damaged) => return Err(damaged(path, 0, "the header is damaged")),
+    };
+    let mut end = FILE_HEADER_BYTES;
+    while let Some(length) = whole_group(log, &bytes, end) {
+        end += length;
+    }
+    let later = (end + 1..bytes.len()).find(|at| whole_group(log, &bytes, *at).is_some());
+    if let Some(later) = later {
+        let detail = format!("a group is damaged; the next whole one is at {later}");
+        return Err(damaged(path, end as u64, detail));
+    }
+    Ok(Some(ReadLog {
+        bytes,
+        length: end as u64,
+        log,
+    }))
+}
+
+fn read_file(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, PrimaryError> {
+    let file = match disk.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io_failed("open", path, &error)),
+    };
+    let length = file
+        .len()
+        .map_err(|error| io_failed("stat", path, &error))?;
+    let mut bytes = vec![0; length as usize];
+    let read = file.read_exact_at(&mut bytes, 0);
+    read.map_err(|error| io_failed("read", path, &error))?;
+    Ok(Some(bytes))
+}
+
+impl ReadLog {
+    /// The records, in order.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let mut at = FILE_HEADER_BYTES;
+        let mut rest: &[u8] = &[];
+        std::iter::from_fn(move || {
+            if rest.is_empty() && at < self.length as usize {
+                let length = whole_group(self.log, &self.bytes, at).expect("it was checked");
+                rest = &self.bytes[at + GROUP_HEADER_BYTES..at + length];
+                at += length;
+            }
+            if rest.is_empty() {
+                return None;
+            }
+            Some(Record::decode(&mut rest).expect("a whole group has whole records"))
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! The command log: what was asked for, not what it changed (Anti-Caching, section 2).
+//!
+//! * [`record`]: one committed transaction; [`group`]: those that are made durable together.
+//! * [`log_reader`]: what is in the file, and where it ends.
+//! * [`log_writer`]: group commit.
+//!
+//! 1. A transaction that has changed something is appended to the pending group.
+//! 2. When no group is on its way, the pending one is handed to the writer; transactions that commit
+//!    while it is written make the next one. So groups grow with the load and with the disk's delay.
+//! 3. The writer appends the group and syncs. What it holds is durable then, and may be acknowledged.
+//!
+//! **Invariants:** a group is written only when the one before it is durable. After a failed sync
+//! nothing is acknowledged any more. Transactions that have changed nothing are not in the log.
+
+mod group;
+mod log_reader;
+mod log_writer;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use types::CommitPosition;
+
+use crate::error::PrimaryError;
+use group::Group;
+pub(crate) use log_reader::{ReadLog, read_log};
+pub use log_writer::LogWriter;
+pub(crate) use record::Record;
+
+/// Name of the file in the partition's folder.
+pub(crate) const FILE_NAME: &str = "commands.log";
+
+/// The partition's side of the log.
+pub(crate) struct CommandLog {
+    pub(crate) writer: Arc<LogWriter>,
+    pending: Group,
+    is_writing: bool,
+    durable: CommitPosition,
+    poisoned: Option<PrimaryError>,
+}
+
+impl CommandLog {
+    /// The log after what is durable already.
+    pub(crate) fn new(writer: Arc<LogWriter>, durable: CommitPosition) -> Self {
+        Self {
+            writer,
+            pending: Group::new(),
+            is_writing: false,
+            durable,
+            poisoned: None,
+        }
+    }
+
+    /// A transaction has committed.
+    pub(crate) fn append(&mut self, record: &Record<'_>) {
+        self.pending.push(record);
+    }
+
+    /// Looks what became durable, and hands the pending group over when none is on its way.
+    pub(crate) fn advance(&mut self) -> Result<(), PrimaryError> {
+        for (mut group, result) in self.writer.queue.take_done() {
+            self.is_writing = false;
+            match result {
+                Ok(()) => {
+                    self.durable = group.last();
+                    if self.pending.is_empty() {
+                        // Its memory is used again.
+                        group.clear();
+                        self.pending = group;
+                    }
+                }
+                Err(error) => self.poisoned = Some(error),
+            }
+        }
+        if let Some(error) = &self.poisoned {
+            return Err(error.clone());
+        }
+        if !self.is_writing && !self.pending.is_empty() {
+            self.writer
+                .queue
+                .submit(std::mem::replace(&mut self.pending, Group::new()));
+            self.is_writing = true;
+        }
+        Ok(())
+    }
+
+    /// Everything up to here is on disk.
+    pub(crate) fn durable(&self) -> CommitPosition {
+        self.durable
+    }
+
+    /// Why nothing is acknowledged any more.
+    pub(crate) fn poisoned(&self) -> Option<&PrimaryError> {
+        self.poisoned.as_ref()
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.pending.held_bytes()
+    }
+}

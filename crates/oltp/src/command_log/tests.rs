@@ -1,0 +1,149 @@
+//! The log's bytes, its torn ends and its damage.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use env::Env;
+use sim::{SimulatedDisk, environment};
+
+use super::group::{GROUP_MAGIC, HeaderProblem, file_header, parse_file_header};
+use super::*;
+use crate::transaction::Circumstances;
+
+const PATH: &str = "/commands.log";
+
+fn record(position: u64, parameters: &[u8]) -> Record<'_> {
+    Record {
+        position: CommitPosition(position),
+        circumstances: Circumstances {
+            number: position + 100,
+            time_us: -7,
+        },
+        procedure: "transfer",
+        parameters,
+    }
+}
+
+/// A disk with a log of three groups of two records each.
+fn written() -> (SimulatedDisk, Env) {
+    let disk = SimulatedDisk::new(1);
+    let env = environment(&disk);
+    let writer = LogWriter::create(env.clone(), PATH.into()).expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
+    for group in 0..3 {
+        for number in 1..=2 {
+            log.append(&record(group * 2 + number, b"parameters"));
+        }
+        log.advance().expect("nothing fails");
+        assert!(log.writer.write().expect("nothing fails"));
+        log.advance().expect("nothing fails");
+        assert_eq!(log.durable(), CommitPosition(group * 2 + 2));
+    }
+    (disk, env)
+}
+
+fn positions(disk: &SimulatedDisk) -> Result<Vec<u64>, PrimaryError> {
+    let read = read_log(disk, Path::new(PATH))?;
+    let read = read.expect("there is a log");
+    Ok(read.records().map(|record| record.position.0).collect())
+}
+
+#[test]
+fn what_was_appended_is_read_again() {
+    let (disk, _) = written();
+    let read = read_log(&disk, Path::new(PATH))
+        .expect("intact")
+        .expect("there");
+    let found: Vec<Record<'_>> = read.records().collect();
+    let expected: Vec<_> = (1..=6)
+        .map(|position| record(position, b"parameters"))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// The file may end anywhere: everything up to the last whole group is there, and the log goes on.
+#[test]
+fn a_torn_end_is_cut_at_every_length() {
+    let whole = written().0.bytes(Path::new(PATH)).len();
+    let header = file_header(group::LogNumber(0)).len();
+    let group = (whole - header) / 3;
+    for length in 0..whole {
+        let (disk, env) = written();
+        disk.cut(Path::new(PATH), length as u64);
+        if length < header {
+            assert!(read_log(&disk, Path::new(PATH)).expect("torn").is_none());
+            continue;
+        }
+        let groups = (length - header) / group;
+        let expected: Vec<u64> = (1..=2 * groups as u64).collect();
+        assert_eq!(positions(&disk).expect("torn"), expected, "{length} bytes");
+        let read = read_log(&disk, Path::new(PATH))
+            .expect("torn")
+            .expect("there");
+        let writer = LogWriter::resume(env, PATH.into(), &read).expect("nothing fails");
+        let mut log = CommandLog::new(Arc::new(writer), CommitPosition(2 * groups as u64));
+        log.append(&record(99, b""));
+        log.advance().expect("nothing fails");
+        log.writer.write().expect("nothing fails");
+        assert_eq!(positions(&disk).expect("whole").last(), Some(&99));
+    }
+}
+
+/// A flipped bit before the last group is damage; in the last group it may be a torn end.
+#[test]
+fn damage_is_told_from_a_torn_end() {
+    let whole = written().0.bytes(Path::new(PATH)).len();
+    let header = file_header(group::LogNumber(0)).len();
+    let group = (whole - header) / 3;
+    for offset in 0..whole {
+        let (disk, _) = written();
+        disk.flip_byte(Path::new(PATH), offset as u64, offset as u32 % 8);
+        match positions(&disk) {
+            Err(PrimaryError::Corrupt { .. } | PrimaryError::VersionTooNew { .. }) => {
+                assert!(offset < header + 2 * group, "{offset}");
+            }
+            Ok(found) => {
+                assert!(offset >= header + 2 * group, "{offset}");
+                assert_eq!(found, [1, 2, 3, 4]);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+/// A sync that failed poisons the log: nothing after it is acknowledged.
+#[test]
+fn a_failed_sync_ends_the_log() {
+    let disk = SimulatedDisk::new(1);
+    let env = environment(&disk);
+    let writer = LogWriter::create(env, PATH.into()).expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
+    log.append(&record(1, b""));
+    log.advance().expect("nothing fails");
+    let sync = disk.changes() + 1;
+    let mut faults = sim::Faults::default();
+    faults.changes.insert(sync, sim::Fault::Error);
+    disk.plan(faults);
+    assert!(matches!(log.writer.write(), Err(PrimaryError::Poisoned(_))));
+    assert!(log.advance().is_err());
+    log.append(&record(2, b""));
+    assert!(log.advance().is_err(), "it stays so");
+    assert_eq!(log.durable(), CommitPosition::ZERO);
+}
+
+/// Version 1, byte for byte.
+#[test]
+fn version_1_is_written_byte_for_byte() {
+    let header = file_header(group::LogNumber(0x0102_0304_0506_0708));
+    assert_eq!(header[..12], *b"HEDGECMD\x01\0\0\0");
+    assert_eq!(header[16..], [8, 7, 6, 5, 4, 3, 2, 1]);
+    let mut newer = header;
+    newer[8] = 2;
+    assert_eq!(parse_file_header(&newer), Err(HeaderProblem::TooNew(2)));
+    let mut group = Group::new();
+    group.push(&record(1, b"xyz"));
+    let golden = include_bytes!("../../golden/command-group-1");
+    let bytes = group.finish(group::LogNumber(5), 24);
+    assert_eq!(bytes[..4], GROUP_MAGIC);
+    assert_eq!(bytes, golden, "{bytes:02x?}");
+}

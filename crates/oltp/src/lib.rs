@@ -1,0 +1,57 @@
+//! The primary: serial transactions in memory, with cold rows on disk (Anti-Caching, VLDB 2013).
+//!
+//! * [`partition`]: one thread that runs transactions one after another; [`call`]: what it is asked;
+//!   [`recovery`]: how it is opened.
+//! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees.
+//! * [`schema`]: what is declared. `table`, `row_layout`, `slot_arena`, `text_arena`, `index`: how rows
+//!   are kept and found. `undo`: how changes are taken back.
+//! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back.
+//! * `command_log`: how transactions become durable.
+//! * [`options`], [`statistics`], [`error`].
+//!
+//! The engine starts no threads and reaches disk and clock through `env` only.
+
+mod anti_cache;
+pub mod call;
+mod cell;
+mod command_log;
+pub mod error;
+mod evicted_entries;
+mod index;
+mod key_encoding;
+mod lru_chain;
+pub mod options;
+pub mod partition;
+mod pointer;
+pub mod procedure;
+pub mod random;
+pub mod recovery;
+pub mod row;
+mod row_layout;
+pub mod schema;
+mod slot_arena;
+pub mod statement;
+pub mod statistics;
+pub mod stop;
+mod table;
+mod text_arena;
+pub mod transaction;
+mod undo;
+mod waiting;
+mod work_queue;
+
+pub use anti_cache::BlockFiles;
+pub use call::{Call, Completion, Outcome, Refusal, Ticket};
+pub use command_log::LogWriter;
+pub use error::PrimaryError;
+pub use index::Direction;
+pub use lru_chain::ChainKind;
+pub use options::{AntiCacheOptions, MergeStrategy, Sampling};
+pub use partition::Partition;
+pub use procedure::{DeclaredKeys, Procedure, ProcedureNumber};
+pub use recovery::PartitionPlan;
+pub use row::Row;
+pub use schema::{ColumnDefinition, IndexId, IndexKind, TableDefinition, TableNumber};
+pub use statement::{Columns, Scan};
+pub use stop::{Stop, Violation};
+pub use transaction::{Batch, StatementNumber, Transaction};

@@ -1,0 +1,94 @@
+//! What can be set.
+
+use crate::error::PrimaryError;
+use crate::lru_chain::ChainKind;
+use crate::text_arena::TEXT_BYTES_MAX;
+
+/// Which rows of a fetched block go back into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeStrategy {
+    /// Those that a transaction waits for.
+    Tuple,
+    /// All.
+    Block,
+}
+
+/// What is tracked for the LRU chain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    /// All accesses of this share of the transactions (the paper).
+    Transactions(f64),
+    /// This share of all accesses (its code).
+    Accesses(f64),
+}
+
+/// The anti-cache of a partition.
+#[derive(Clone, Debug)]
+pub struct AntiCacheOptions {
+    /// Bytes of memory, of rows, indexes, blocks to be written and all bookkeeping. Rows are evicted when
+    /// less is left than `buffers_max` blocks take.
+    pub memory_bytes: usize,
+    /// Bytes of a block. Smaller ones are read faster, larger ones lose less at their ends.
+    pub block_bytes: usize,
+    /// Blocks of a file. Disk space comes back a file at a time.
+    pub blocks_per_file: u32,
+    /// How much is tracked: the paper's alpha.
+    pub sampling: Sampling,
+    /// How the chain is linked.
+    pub chain: ChainKind,
+    /// What is merged.
+    pub merge: MergeStrategy,
+    /// A block with a larger share of holes is merged whole.
+    pub holes_max: f64,
+    /// Blocks that may wait to be written.
+    pub buffers_max: usize,
+    /// Restarts after which a transaction waits for the disk inside the partition: a bound on how
+    /// long others can keep it from running.
+    pub restarts_max: u32,
+    /// Transactions that may wait for blocks; more are refused.
+    pub waiting_max: usize,
+}
+
+impl AntiCacheOptions {
+    /// The defaults, for so much memory.
+    pub fn new(memory_bytes: usize) -> Self {
+        Self {
+            memory_bytes,
+            block_bytes: 16 << 10,
+            blocks_per_file: 512,
+            sampling: Sampling::Transactions(0.01),
+            chain: ChainKind::Double,
+            merge: MergeStrategy::Tuple,
+            holes_max: 0.5,
+            buffers_max: 64,
+            restarts_max: 8,
+            waiting_max: 1_024,
+        }
+    }
+
+    /// Whether the numbers make sense.
+    pub(crate) fn check(&self) -> Result<(), PrimaryError> {
+        let fail = |option, problem: &str| {
+            Err(PrimaryError::Option {
+                option,
+                problem: problem.to_owned(),
+            })
+        };
+        if !(512..=16 << 20).contains(&self.block_bytes) {
+            return fail("block_bytes", "it is not between 512 bytes and 16 MiB");
+        }
+        if self.blocks_per_file == 0 {
+            return fail("blocks_per_file", "it is 0");
+        }
+        if self.chain == ChainKind::None {
+            return fail("chain", "without a chain nothing is evicted");
+        }
+        let (Sampling::Transactions(alpha) | Sampling::Accesses(alpha)) = self.sampling;
+        if !(0.0..=1.0).contains(&alpha) {
+            return fail("sampling", "it is not between 0 and 1");
+        }
+        Ok(())
+    }
+}
+
+const _: () = assert!(TEXT_BYTES_MAX < 16 << 20); // Some block size holds every row.

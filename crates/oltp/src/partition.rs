@@ -1,0 +1,366 @@
+//! A partition: tables, and one thread that runs transactions in them one after another
+//! (Anti-Caching, section 2).
+//!
+//! 1. [`Partition::execute`] runs a call to its end, unless it needs evicted data. Then it is rolled
+//!    back and waits, with its parameters, while other calls run.
+//! 2. [`Partition::poll`] looks what has come from disk, brings it back into the tables, runs the calls
+//!    that have all they needed, hands the command log on, and evicts what is too much.
+//!
+//! It starts no threads: [`BlockFiles::write`], [`BlockFiles::fetch`] and [`LogWriter::write`] are steps
+//! that the process's threads, or a simulation, call.
+//!
+//! **Invariant:** what transactions read and change does not depend on what is on disk; only when they
+//! run does.
+
+use std::sync::Arc;
+
+use types::CommitPosition;
+
+use crate::anti_cache::{AntiCache, BlockFiles};
+use crate::call::{Call, Completion, Outcome, Refusal, Ticket};
+use crate::command_log::{CommandLog, LogWriter, Record};
+use crate::error::PrimaryError;
+use crate::options::Sampling;
+use crate::procedure::Procedure;
+use crate::random::Random;
+use crate::statistics::{AntiCacheStatistics, MemoryUse, TableStatistics};
+use crate::stop::Stop;
+use crate::table::Table;
+use crate::transaction::{Circumstances, Tracking, Transaction, Workspace};
+use crate::waiting::{WaitingCall, WaitingCalls};
+
+/// Memory is looked at once in so many calls.
+const CALLS_BETWEEN_LOOKS: u32 = 32;
+
+/// See the module. `open` is in [`crate::recovery`].
+pub struct Partition {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) procedures: Vec<Arc<dyn Procedure>>,
+    pub(crate) anti_cache: Option<AntiCache>,
+    pub(crate) log: Option<CommandLog>,
+    pub(crate) clock: Arc<dyn env::Clock>,
+    pub(crate) next_number: u64,
+    pub(crate) position: CommitPosition,
+    pub(crate) time_us: i64,
+    pub(crate) work: Workspace,
+    pub(crate) waiting: WaitingCalls,
+    pub(crate) chance: Random,
+    pub(crate) calls_until_look: u32,
+    pub(crate) is_full: bool,
+    /// Held as long as the partition lives.
+    pub(crate) folder_lock: Option<Box<dyn env::DirectoryLock>>,
+}
+
+/// How an attempt ended.
+enum Attempt {
+    Ended(Result<CommitPosition, Stop>),
+    /// Evicted data is missing; the workspace knows which.
+    Missing,
+}
+
+impl Partition {
+    /// Runs a call. `reply` gets what the procedure answers.
+    ///
+    /// # Panics
+    /// When there is no such procedure.
+    pub fn execute(&mut self, call: Call<'_>, reply: &mut Vec<u8>) -> Outcome {
+        reply.clear();
+        if let Err(refusal) = self.admit(call) {
+            return Outcome::Refused(refusal);
+        }
+        self.next_number += 1;
+        let circumstances = Circumstances {
+            number: self.next_number,
+            time_us: self.time_us,
+        };
+        match self.find_declared(call) {
+            Err(stop) => return Outcome::Stopped(stop),
+            Ok(true) => return self.miss(call, circumstances),
+            Ok(false) => {}
+        }
+        match self.attempt(call, circumstances, reply, false) {
+            Attempt::Ended(Ok(position)) => Outcome::Committed(position),
+            Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
+            Attempt::Missing => self.miss(call, circumstances),
+        }
+    }
+
+    /// A call waits for evicted data, unless there is no room for it.
+    fn miss(&mut self, call: Call<'_>, circumstances: Circumstances) -> Outcome {
+        if self.is_full {
+            return Outcome::Refused(Refusal::MemoryFull);
+        }
+        Outcome::Waiting(self.wait(call, circumstances))
+    }
+
+    /// Takes what other threads have done, and goes on with the calls that waited for it. Their ends
+    /// are added to `completed`. An error means that nothing can be acknowledged any more.
+    pub fn poll(&mut self, completed: &mut Vec<Completion>) -> Result<(), PrimaryError> {
+        self.time_us = self.time_us.max(self.clock.wall_us());
+        self.take_arrivals();
+        while let Some((ticket, call)) = self.waiting.take_ready() {
+            self.run_again(ticket, call, completed);
+        }
+        self.make_room();
+        self.log.as_mut().map_or(Ok(()), CommandLog::advance)
+    }
+
+    fn admit(&mut self, call: Call<'_>) -> Result<(), Refusal> {
+        if self
+            .log
+            .as_ref()
+            .is_some_and(|log| log.poisoned().is_some())
+        {
+            return Err(Refusal::Poisoned);
+        }
+        self.calls_until_look -= 1;
+        if self.calls_until_look == 0 || self.is_full {
+            self.make_room();
+        }
+        let Some(anti_cache) = &self.anti_cache else {
+            return Ok(());
+        };
+        if self.is_full && self.procedures[usize::from(call.procedure.0)].may_grow() {
+            return Err(Refusal::MemoryFull);
+        }
+        if self.waiting.len() >= anti_cache.options.waiting_max {
+            return Err(Refusal::TooManyWaiting);
+        }
+        Ok(())
+    }
+
+    /// Runs a procedure once.
+    fn attempt(
+        &mut self,
+        call: Call<'_>,
+        circumstances: Circumstances,
+        reply: &mut Vec<u8>,
+        may_block: bool,
+    ) -> Attempt {
+        let tracking = self.tracking();
+        let procedure = &*self.procedures[usize::from(call.procedure.0)];
+        let fetch = self.anti_cache.as_mut().filter(|_| may_block);
+        let mut transaction = Transaction::begin(
+            &mut self.tables,
+            &mut self.work,
+            circumstances,
+            tracking,
+            fetch.map(|fetch| fetch as _),
+        );
+        let result = procedure.run(&mut transaction, call.parameters, reply);
+        if !self.work.wants.is_empty() {
+            self.keep_used();
+            self.roll_back();
+            reply.clear();
+            return Attempt::Missing;
+        }
+        if let Err(stop) = result {
+            self.roll_back();
+            reply.clear();
+            return Attempt::Ended(Err(stop));
+        }
+        Attempt::Ended(Ok(self.commit(call, circumstances)))
+    }
+
+    /// Rows that a waiting transaction has used are not the next to be evicted (section 3.3).
+    fn keep_used(&mut self) {
+        for (number, id) in self.work.used.drain(..) {
+            self.tables[usize::from(number.0)].touch_if_live(id);
+        }
+    }
+
+    fn roll_back(&mut self) {
+        self.work
+            .undo
+            .roll_back(&mut self.tables, &mut self.work.row);
+    }
+
+    fn commit(&mut self, call: Call<'_>, circumstances: Circumstances) -> CommitPosition {
+        if self.work.undo.is_empty() {
+            return self.position;
+        }
+        let pins = self
+            .anti_cache
+            .as_mut()
+            .map(|anti_cache| &mut anti_cache.pins);
+        match pins {
+            Some(pins) => self.work.undo.commit(&mut self.tables, |table, id| {
+                pins.forget(table.number, id);
+            }),
+            None => self.work.undo.commit(&mut self.tables, |_, _| {}),
+        }
+        self.position = CommitPosition(self.position.0 + 1);
+        if let Some(log) = &mut self.log {
+            log.append(&Record {
+                position: self.position,
+                circumstances,
+                procedure: self.procedures[usize::from(call.procedure.0)].name(),
+                parameters: call.parameters,
+            });
+        }
+        self.position
+    }
+
+    fn tracking(&mut self) -> Tracking {
+        match self
+            .anti_cache
+            .as_ref()
+            .map(|anti_cache| anti_cache.options.sampling)
+        {
+            None => Tracking::All(false),
+            Some(Sampling::Accesses(alpha)) => Tracking::Each(alpha),
+            Some(Sampling::Transactions(alpha)) => Tracking::All(self.chance.unit() < alpha),
+        }
+    }
+
+    fn run_again(&mut self, ticket: Ticket, waited: WaitingCall, completed: &mut Vec<Completion>) {
+        let anti_cache = self
+            .anti_cache
+            .as_mut()
+            .expect("calls wait for evicted data");
+        anti_cache.statistics.restarts += 1;
+        let may_block = waited.restarts >= anti_cache.options.restarts_max;
+        let (call, circumstances) = (waited.call(), waited.circumstances);
+        let mut reply = Vec::new();
+        let attempt = self.attempt(call, circumstances, &mut reply, may_block);
+        let outcome = match attempt {
+            Attempt::Ended(Ok(position)) => Outcome::Committed(position),
+            Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
+            Attempt::Missing => {
+                // What it has fetched stays until it has run to its end.
+                self.wait_as(
+                    ticket,
+                    call,
+                    circumstances,
+                    waited.restarts + 1,
+                    &waited.pins,
+                );
+                return;
+            }
+        };
+        self.unpin(&waited.pins);
+        completed.push(Completion {
+            ticket,
+            outcome,
+            reply,
+        });
+    }
+
+    /// Runs a call of the log.
+    pub(crate) fn replay(
+        &mut self,
+        call: Call<'_>,
+        circumstances: Circumstances,
+    ) -> Result<(), Stop> {
+        self.next_number = self.next_number.max(circumstances.number);
+        self.time_us = self.time_us.max(circumstances.time_us);
+        self.calls_until_look -= 1;
+        if self.calls_until_look == 0 {
+            self.make_room();
+        }
+        match self.attempt(call, circumstances, &mut Vec::new(), true) {
+            Attempt::Ended(result) => result.map(drop),
+            Attempt::Missing => unreachable!("it waits for the disk itself"),
+        }
+    }
+
+    /// Evicts until the budget is kept, or the writer is behind, or nothing is left.
+    pub(crate) fn make_room(&mut self) {
+        self.calls_until_look = CALLS_BETWEEN_LOOKS;
+        let Some(mut anti_cache) = self.anti_cache.take() else {
+            return;
+        };
+        anti_cache.drop_written();
+        let room = anti_cache.room_bytes();
+        let used = |partition: &Self, beside: &AntiCache| {
+            let promised = partition.waiting.promised_bytes();
+            partition.live_bytes() + beside.bookkeeping_bytes() + promised
+        };
+        self.is_full = used(self, &anti_cache) > room;
+        while self.is_full
+            && !anti_cache.is_writer_behind()
+            && anti_cache.evict_slice(&mut self.tables, self.time_us)
+        {
+            self.is_full = used(self, &anti_cache) > room;
+        }
+        self.anti_cache = Some(anti_cache);
+    }
+
+    fn live_bytes(&self) -> usize {
+        self.tables.iter().map(Table::live_bytes).sum::<usize>() + self.own_bytes()
+    }
+
+    fn own_bytes(&self) -> usize {
+        let log = self.log.as_ref().map_or(0, CommandLog::held_bytes);
+        self.work.held_bytes() + self.waiting.held_bytes() + log
+    }
+
+    /// The position of the last transaction that changed something.
+    pub fn position(&self) -> CommitPosition {
+        self.position
+    }
+
+    /// Everything up to here would be recovered if the process ended now. Without a log: nothing.
+    pub fn durable(&self) -> CommitPosition {
+        self.log
+            .as_ref()
+            .map_or(CommitPosition::ZERO, CommandLog::durable)
+    }
+
+    /// Calls that wait for evicted data.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What reads and writes blocks for this partition, when it has an anti-cache.
+    pub fn block_files(&self) -> Option<Arc<BlockFiles>> {
+        self.anti_cache
+            .as_ref()
+            .map(|anti_cache| Arc::clone(&anti_cache.files))
+    }
+
+    /// What writes the log for this partition, when it has one.
+    pub fn log_writer(&self) -> Option<Arc<LogWriter>> {
+        self.log.as_ref().map(|log| Arc::clone(&log.writer))
+    }
+
+    /// Sets how much is tracked from now on.
+    pub fn set_sampling(&mut self, sampling: Sampling) {
+        if let Some(anti_cache) = &mut self.anti_cache {
+            anti_cache.options.sampling = sampling;
+        }
+    }
+
+    /// Where its memory is.
+    pub fn memory(&self) -> MemoryUse {
+        let beside = self.anti_cache.as_ref().map_or(0, AntiCache::held_bytes);
+        let held = self.tables.iter().map(Table::held_bytes).sum::<usize>();
+        MemoryUse {
+            live_bytes: self.live_bytes() + beside,
+            held_bytes: held + self.own_bytes() + beside,
+        }
+    }
+
+    /// What the anti-cache has done.
+    pub fn anti_cache_statistics(&self) -> AntiCacheStatistics {
+        let anti_cache = self.anti_cache.as_ref();
+        anti_cache.map_or_else(AntiCacheStatistics::default, |a| a.statistics)
+    }
+
+    /// Holes in the blocks on disk.
+    pub fn holes(&self) -> u64 {
+        self.anti_cache.as_ref().map_or(0, AntiCache::holes)
+    }
+
+    /// What its tables hold.
+    pub fn table_statistics(&self) -> Vec<TableStatistics> {
+        let statistics = |table: &Table| TableStatistics {
+            name: table.definition.name.clone(),
+            rows_in_memory: table.rows_in_memory(),
+            rows_evicted: table.evicted.len(),
+            row_bytes: table.row_bytes(),
+            index_bytes: table.index_bytes(),
+        };
+        self.tables.iter().map(statistics).collect()
+    }
+}

@@ -1,0 +1,265 @@
+//! Where a row's cells are: a *body* of fixed width and, beside it, its texts end to end.
+//!
+//! ```text
+//! body: NULL bits | cells of fixed width, packed | number of the text u32 | end of each text u16
+//! ```
+//!
+//! The last two are there when the table has text columns. The body of an evicted row is the same,
+//! with number 0 and the texts behind it; so rows go to disk and come back as two copies.
+
+use types::{ColumnType, Value};
+
+use crate::cell;
+use crate::schema::{ColumnDefinition, ColumnNumber};
+use crate::stop::Violation;
+use crate::text_arena::{TEXT_BYTES_MAX, TextNumber};
+
+/// Where a column's cells are.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// At an offset, so many bytes.
+    Fixed(usize, usize),
+    /// The text of this ordinal.
+    Text(usize),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct RowLayout {
+    columns: Vec<(ColumnType, bool, Place)>,
+    text_number_at: usize,
+    texts: usize,
+    body_bytes: usize,
+}
+
+/// A row's bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct RowBytes<'a> {
+    pub(crate) body: &'a [u8],
+    pub(crate) text: &'a [u8],
+}
+
+/// A row being made or changed.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub(crate) struct RowBuffer {
+    pub(crate) body: Vec<u8>,
+    pub(crate) text: Vec<u8>,
+}
+
+impl RowLayout {
+    /// The layout of a table's rows.
+    pub(crate) fn new(columns: &[ColumnDefinition]) -> Self {
+        let mut at = columns.len().div_ceil(8);
+        let mut texts = 0;
+        let places: Vec<_> = columns
+            .iter()
+            .map(|column| {
+                let place = if let Some(width) = cell::width(column.column_type) {
+                    at += width;
+                    Place::Fixed(at - width, width)
+                } else {
+                    texts += 1;
+                    Place::Text(texts - 1)
+                };
+                (column.column_type, column.is_nullable, place)
+            })
+            .collect();
+        let after = if texts == 0 { 0 } else { 4 + 2 * texts };
+        Self {
+            columns: places,
+            text_number_at: at,
+            texts,
+            body_bytes: at + after,
+        }
+    }
+
+    /// Bytes of a body.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.body_bytes
+    }
+
+    /// Columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Makes a row of a value for each column.
+    pub(crate) fn encode(
+        &self,
+        values: &[Value<'_>],
+        out: &mut RowBuffer,
+    ) -> Result<(), Violation> {
+        if values.len() != self.columns.len() {
+            return Err(Violation::Columns {
+                expected: self.columns.len(),
+                found: values.len(),
+            });
+        }
+        out.body.clear();
+        out.body.resize(self.body_bytes, 0);
+        out.text.clear();
+        for (column, value) in values.iter().enumerate() {
+            self.check(column, value)?;
+            let (column_type, _, place) = self.columns[column];
+            match (value, place) {
+                (Value::Null, _) => out.body[column / 8] |= 1 << (column % 8),
+                (value, Place::Fixed(at, width)) => {
+                    cell::write(value, column_type, &mut out.body[at..at + width]);
+                }
+                (Value::Bytes(text), Place::Text(_)) => out.text.extend_from_slice(text),
+                _ => unreachable!("the value was checked"),
+            }
+            if let Place::Text(ordinal) = place {
+                self.set_end(&mut out.body, ordinal, out.text.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes one cell of a row.
+    pub(crate) fn change(
+        &self,
+        row: &mut RowBuffer,
+        column: ColumnNumber,
+        value: &Value<'_>,
+    ) -> Result<(), Violation> {
+        self.check(column, value)?;
+        let (column_type, _, place) = self.columns[column];
+        let is_null = matches!(value, Value::Null);
+        let bits = &mut row.body[column / 8];
+        *bits = (*bits & !(1 << (column % 8))) | (u8::from(is_null) << (column % 8));
+        match place {
+            Place::Fixed(at, width) if is_null => row.body[at..at + width].fill(0),
+            Place::Fixed(at, width) => {
+                cell::write(value, column_type, &mut row.body[at..at + width]);
+            }
+            Place::Text(ordinal) => {
+                let new = if let Value::Bytes(text) = value {
+                    *text
+                } else {
+                    b""
+                };
+                return self.change_text(row, ordinal, new);
+            }
+        }
+        Ok(())
+    }
+
+    fn change_text(
+        &self,
+        row: &mut RowBuffer,
+        ordinal: usize,
+        new: &[u8],
+    ) -> Result<(), Violation> {
+        let (start, end) = self.text_range(&row.body, ordinal);
+        if end - start == new.len() {
+            row.text[start..end].copy_from_slice(new);
+            return Ok(());
+        }
+        let text_bytes = row.text.len() - (end - start) + new.len();
+        if text_bytes > TEXT_BYTES_MAX {
+            return Err(Violation::TooLong { bytes: text_bytes });
+        }
+        row.text.splice(start..end, new.iter().copied());
+        for later in ordinal..self.texts {
+            let moved = self.text_range(&row.body, later).1 + new.len() - (end - start);
+            self.set_end(&mut row.body, later, moved)?;
+        }
+        Ok(())
+    }
+
+    /// The cell of a column.
+    #[inline]
+    pub(crate) fn value<'a>(&self, row: RowBytes<'a>, column: ColumnNumber) -> Value<'a> {
+        let (column_type, _, place) = self.columns[column];
+        if row.body[column / 8] & (1 << (column % 8)) != 0 {
+            return Value::Null;
+        }
+        match place {
+            Place::Fixed(at, width) => cell::read(&row.body[at..at + width], column_type),
+            Place::Text(ordinal) => {
+                let (start, end) = self.text_range(row.body, ordinal);
+                Value::Bytes(&row.text[start..end])
+            }
+        }
+    }
+
+    /// Bytes of all texts of a row.
+    #[inline]
+    pub(crate) fn text_bytes(&self, body: &[u8]) -> usize {
+        match self.texts {
+            0 => 0,
+            texts => self.text_range(body, texts - 1).1,
+        }
+    }
+
+    /// The number under which the table keeps the row's texts.
+    #[inline]
+    pub(crate) fn text_number(&self, body: &[u8]) -> TextNumber {
+        if self.texts == 0 {
+            return TextNumber(0);
+        }
+        let at = self.text_number_at;
+        TextNumber(u32::from_le_bytes(
+            body[at..at + 4].try_into().expect("four bytes"),
+        ))
+    }
+
+    /// Notes it.
+    pub(crate) fn set_text_number(&self, body: &mut [u8], number: TextNumber) {
+        if self.texts > 0 {
+            let at = self.text_number_at;
+            body[at..at + 4].copy_from_slice(&number.0.to_le_bytes());
+        }
+    }
+
+    /// Whether a value may stand in a column.
+    pub(crate) fn check(&self, column: ColumnNumber, value: &Value<'_>) -> Result<(), Violation> {
+        let Some((column_type, is_nullable, _)) = self.columns.get(column) else {
+            return Err(Violation::NoSuchColumn { column });
+        };
+        match value {
+            Value::Null if *is_nullable => Ok(()),
+            Value::Null => Err(Violation::Null { column }),
+            value if cell::fits(value, *column_type) => Ok(()),
+            _ => Err(Violation::Type { column }),
+        }
+    }
+
+    #[inline]
+    fn text_range(&self, body: &[u8], ordinal: usize) -> (usize, usize) {
+        let end = |ordinal: usize| {
+            let at = self.text_number_at + 4 + 2 * ordinal;
+            usize::from(u16::from_le_bytes([body[at], body[at + 1]]))
+        };
+        (
+            if ordinal == 0 { 0 } else { end(ordinal - 1) },
+            end(ordinal),
+        )
+    }
+
+    fn set_end(&self, body: &mut [u8], ordinal: usize, end: usize) -> Result<(), Violation> {
+        let end = u16::try_from(end).map_err(|_| Violation::TooLong { bytes: end })?;
+        let at = self.text_number_at + 4 + 2 * ordinal;
+        body[at..at + 2].copy_from_slice(&end.to_le_bytes());
+        Ok(())
+    }
+}
+
+impl RowBuffer {
+    /// Becomes a copy of a row.
+    pub(crate) fn copy(&mut self, row: RowBytes<'_>) {
+        self.body.clear();
+        self.body.extend_from_slice(row.body);
+        self.text.clear();
+        self.text.extend_from_slice(row.text);
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> RowBytes<'_> {
+        RowBytes {
+            body: &self.body,
+            text: &self.text,
+        }
+    }
+}

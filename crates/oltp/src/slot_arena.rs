@@ -1,0 +1,207 @@
+//! Slots of one size in chunks, named by 4-byte numbers.
+//!
+//! 1. A chunk is one allocation with a power of two of slots; a slot's number is its chunk's number
+//!    and its place in the chunk, so finding it takes a shift and a mask.
+//! 2. Free slots of a chunk are chained through their first bytes; chunks with room are kept in a
+//!    list, and one that has become empty gives its memory back.
+//!
+//! **Invariants:** a number is valid from `allocate` to `release`, then it may come again; slots never
+//! move. Does not know what is in a slot: whoever reads a released slot reads garbage.
+
+/// About so many bytes are allocated at a time.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// A chunk has at least so many slots.
+const SLOTS_MIN: usize = 4;
+
+/// The end of a chain of free slots. A chunk has fewer slots than this.
+const NONE: u32 = u32::MAX;
+
+/// See the module.
+pub(crate) struct SlotArena {
+    slot_bytes: usize,
+    /// A chunk has `1 << shift` slots.
+    shift: u32,
+    chunks: Vec<Chunk>,
+    /// Chunks that may have room; each at most once.
+    with_room: Vec<u32>,
+    live: usize,
+    held_bytes: usize,
+}
+
+/// `bytes` is empty while the chunk's memory is given back.
+struct Chunk {
+    bytes: Box<[u8]>,
+    free: u32,
+    /// Slots from here on were never used.
+    fresh: u32,
+    live: u32,
+    is_listed: bool,
+}
+
+impl SlotArena {
+    /// An empty arena.
+    pub(crate) fn new(slot_bytes: usize) -> Self {
+        assert!(
+            slot_bytes >= size_of::<u32>(),
+            "a free slot holds a slot number"
+        );
+        let slots = (CHUNK_BYTES / slot_bytes).max(SLOTS_MIN);
+        Self {
+            slot_bytes,
+            shift: slots.ilog2(),
+            chunks: Vec::new(),
+            with_room: Vec::new(),
+            live: 0,
+            held_bytes: 0,
+        }
+    }
+
+    /// A slot with unspecified content.
+    pub(crate) fn allocate(&mut self) -> u32 {
+        let number = self.chunk_with_room();
+        let (slot_bytes, slots) = (self.slot_bytes, 1 << self.shift);
+        let chunk = &mut self.chunks[number as usize];
+        let slot = if chunk.free == NONE {
+            chunk.fresh += 1;
+            chunk.fresh - 1
+        } else {
+            let slot = chunk.free;
+            let at = slot as usize * slot_bytes;
+            chunk.free = read_u32(&chunk.bytes[at..]);
+            slot
+        };
+        chunk.live += 1;
+        if chunk.live == slots {
+            chunk.is_listed = false;
+            self.with_room.pop();
+        }
+        self.live += 1;
+        (number << self.shift) | slot
+    }
+
+    /// Frees a slot.
+    pub(crate) fn release(&mut self, number: u32) {
+        let (chunk_number, at) = self.place(number);
+        let slot = number & ((1 << self.shift) - 1);
+        let chunk = &mut self.chunks[chunk_number];
+        assert!(chunk.live > 0, "a slot is released once");
+        chunk.bytes[at..at + 4].copy_from_slice(&chunk.free.to_le_bytes());
+        chunk.free = slot;
+        chunk.live -= 1;
+        self.live -= 1;
+        if !chunk.is_listed {
+            chunk.is_listed = true;
+            self.with_room.push(chunk_number as u32);
+        }
+        if chunk.live == 0 {
+            self.held_bytes -= chunk.bytes.len();
+            chunk.bytes = Box::default();
+            (chunk.free, chunk.fresh) = (NONE, 0);
+        }
+    }
+
+    /// The bytes of a slot.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &[u8] {
+        let (chunk, at) = self.place(number);
+        &self.chunks[chunk].bytes[at..at + self.slot_bytes]
+    }
+
+    /// The bytes of a slot, to write.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut [u8] {
+        let (chunk, at) = self.place(number);
+        &mut self.chunks[chunk].bytes[at..at + self.slot_bytes]
+    }
+
+    /// Bytes of the slots in use.
+    pub(crate) fn live_bytes(&self) -> usize {
+        self.live * self.slot_bytes
+    }
+
+    /// Bytes that were allocated, with all bookkeeping.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_bytes
+            + self.chunks.capacity() * size_of::<Chunk>()
+            + self.with_room.capacity() * size_of::<u32>()
+    }
+
+    /// Slots in use.
+    pub(crate) fn live(&self) -> usize {
+        self.live
+    }
+
+    fn place(&self, number: u32) -> (usize, usize) {
+        let slot = number & ((1 << self.shift) - 1);
+        (
+            (number >> self.shift) as usize,
+            slot as usize * self.slot_bytes,
+        )
+    }
+
+    fn chunk_with_room(&mut self) -> u32 {
+        let number = self
+            .with_room
+            .last()
+            .copied()
+            .unwrap_or_else(|| self.add_chunk());
+        let chunk = &mut self.chunks[number as usize];
+        if chunk.bytes.is_empty() {
+            let bytes = self.slot_bytes << self.shift;
+            chunk.bytes = vec![0; bytes].into_boxed_slice();
+            self.held_bytes += bytes;
+        }
+        number
+    }
+
+    fn add_chunk(&mut self) -> u32 {
+        let number = self.chunks.len() as u32;
+        let most = crate::pointer::NUMBERS_MAX >> self.shift;
+        assert!(number < most, "a table has at most 2^31 rows in memory");
+        self.chunks.push(Chunk {
+            bytes: Box::default(),
+            free: NONE,
+            fresh: 0,
+            live: 0,
+            is_listed: true,
+        });
+        self.with_room.push(number);
+        number
+    }
+}
+
+fn read_u32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was written into a slot stays there while others come and go; emptied chunks are given
+    /// back and used again.
+    #[test]
+    fn slots_keep_their_bytes_and_empty_chunks_go() {
+        let mut arena = SlotArena::new(1 << 14);
+        let numbers: Vec<u32> = (0..100).map(|_| arena.allocate()).collect();
+        for &number in &numbers {
+            arena.get_mut(number).fill(number as u8);
+        }
+        let full = arena.held_bytes();
+        for &number in numbers.iter().filter(|number| *number % 3 != 0) {
+            arena.release(number);
+        }
+        for _ in 0..20 {
+            let number = arena.allocate();
+            arena.get_mut(number).fill(0xEE);
+        }
+        for &number in numbers.iter().filter(|number| *number % 3 == 0) {
+            assert!(arena.get(number).iter().all(|byte| *byte == number as u8));
+        }
+        assert_eq!(arena.live_bytes(), (34 + 20) << 14);
+        let rest: Vec<u32> = numbers.into_iter().filter(|n| n % 3 == 0).collect();
+        rest.into_iter().for_each(|number| arena.release(number));
+        assert!(arena.held_bytes() < full / 2, "{}", arena.held_bytes());
+    }
+}

@@ -1,0 +1,114 @@
+//! Statements in the queue of a transaction, their arguments end to end in one buffer.
+
+use std::ops::Range;
+
+use types::{ColumnType, Value};
+
+use crate::cell;
+use crate::index::Direction;
+use crate::schema::{ColumnNumber, IndexId, TableNumber};
+
+/// Which of a row's columns a statement wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// Any of them.
+    All,
+    /// Only those of the index's key: evicted rows need not be fetched.
+    OfKey,
+}
+
+/// A statement; ranges are places in the buffer.
+pub(crate) enum Statement {
+    Get {
+        index: IndexId,
+        key: Range<usize>,
+        columns: Columns,
+    },
+    Scan {
+        index: IndexId,
+        from: Range<usize>,
+        to: Range<usize>,
+        options: Scan,
+    },
+    Insert {
+        table: TableNumber,
+        body: Range<usize>,
+        text: Range<usize>,
+    },
+    Update {
+        index: IndexId,
+        key: Range<usize>,
+        changes: Range<usize>,
+    },
+    Delete {
+        index: IndexId,
+        key: Range<usize>,
+    },
+}
+
+/// How a range is scanned.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan {
+    /// Which end comes first.
+    pub direction: Direction,
+    /// Rows at most.
+    pub rows_max: usize,
+    /// What is wanted of them.
+    pub columns: Columns,
+}
+
+impl Default for Scan {
+    /// All rows, from the smallest key on, with all columns.
+    fn default() -> Self {
+        Self {
+            direction: Direction::Ascending,
+            rows_max: usize::MAX,
+            columns: Columns::All,
+        }
+    }
+}
+
+/// A cell's new value.
+pub(crate) struct CellChange {
+    pub(crate) column: ColumnNumber,
+    column_type: ColumnType,
+    is_null: bool,
+    value: Range<usize>,
+}
+
+impl CellChange {
+    /// Copies the value, which fits the column, to the buffer.
+    pub(crate) fn new(
+        column: ColumnNumber,
+        column_type: ColumnType,
+        value: &Value<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Self {
+        let start = buffer.len();
+        match value {
+            Value::Null => {}
+            Value::Bytes(text) => buffer.extend_from_slice(text),
+            value => {
+                let width = cell::width(column_type).expect("the value fits the column");
+                buffer.resize(start + width, 0);
+                cell::write(value, column_type, &mut buffer[start..]);
+            }
+        }
+        Self {
+            column,
+            column_type,
+            is_null: matches!(value, Value::Null),
+            value: start..buffer.len(),
+        }
+    }
+
+    /// The value.
+    pub(crate) fn value<'b>(&self, buffer: &'b [u8]) -> Value<'b> {
+        let bytes = &buffer[self.value.clone()];
+        match self.column_type {
+            _ if self.is_null => Value::Null,
+            ColumnType::Text | ColumnType::Bytes => Value::Bytes(bytes),
+            column_type => cell::read(bytes, column_type),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A transaction: queues statements, runs them in batches, and notes what it would need from disk.
+//!
+//! 1. Statements are queued; their arguments are checked and copied into one buffer.
+//! 2. [`Transaction::execute`] runs them in order. A batch that reads shows rows where they are, so
+//!    nothing is copied, and the same batch must not write.
+//! 3. A statement that meets an evicted row notes its place and goes on: the transaction is in its
+//!    *pre-pass* (Anti-Caching, section 3.3). It ends when the procedure does, or asks for a value
+//!    that is on disk. Whatever it has changed is rolled back then.
+//!
+//! In a pre-pass answers may lack rows, so what the procedure returns counts for nothing.
+//!
+//! * [`execution`]: what each statement does; [`batch`]: what was found.
+
+mod batch;
+mod execution;
+
+use std::ops::Range;
+
+use types::Value;
+
+use crate::evicted_entries::BlockPlace;
+use crate::pointer::{EvictedId, Pointer, Target, TupleId};
+use crate::procedure::find_index;
+use crate::random::Random;
+use crate::row_layout::RowBuffer;
+use crate::schema::{ColumnNumber, IndexId, TableNumber};
+use crate::statement::{CellChange, Columns, Scan, Statement};
+use crate::stop::{Stop, Violation};
+use crate::table::Table;
+use crate::undo::UndoLog;
+pub use batch::Batch;
+
+/// An evicted row that a transaction needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Want {
+    pub(crate) table: TableNumber,
+    pub(crate) place: BlockPlace,
+}
+
+/// Brings an evicted row back while its transaction waits; used when restarts lead nowhere.
+pub(crate) trait FetchNow {
+    fn fetch_now(&mut self, table: &mut Table, id: EvictedId) -> Result<TupleId, Stop>;
+}
+
+/// What does not change when a transaction runs again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Circumstances {
+    pub(crate) number: u64,
+    pub(crate) time_us: i64,
+}
+
+/// Which accesses move rows to the young end of their chains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tracking {
+    /// All of this transaction, or none.
+    All(bool),
+    /// Each access with this probability.
+    Each(f64),
+}
+
+/// Buffers that transactions use one after another.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    pub(crate) undo: UndoLog,
+    pub(crate) wants: Vec<Want>,
+    /// Rows in memory that were used, for the case of a restart.
+    pub(crate) used: Vec<(TableNumber, TupleId)>,
+    pub(crate) row: RowBuffer,
+    old: RowBuffer,
+    statements: Vec<Statement>,
+    changes: Vec<CellChange>,
+    /// Arguments of statements, then keys of evicted rows that were found.
+    bytes: Vec<u8>,
+    found: Vec<Found>,
+    answers: Vec<Answer>,
+    targets: Vec<TupleId>,
+    was_executed: bool,
+    prepass_statements: usize,
+}
+
+#[derive(Clone)]
+struct Found {
+    pointer: Pointer,
+    key: Range<usize>,
+}
+
+impl Found {
+    /// Keeps the key, which of an evicted row is all there is.
+    fn new(key: &[u8], pointer: Pointer, bytes: &mut Vec<u8>) -> Self {
+        let start = bytes.len();
+        if matches!(pointer.target(), Target::Evicted(_)) {
+            bytes.extend_from_slice(key);
+        }
+        let key = start..bytes.len();
+        Self { pointer, key }
+    }
+}
+
+/// What a statement found, or the number of rows that it changed.
+struct Answer {
+    index: IndexId,
+    found: Range<usize>,
+}
+
+/// See the module.
+pub struct Transaction<'p> {
+    tables: &'p mut [Table],
+    work: &'p mut Workspace,
+    circumstances: Circumstances,
+    random: Random,
+    tracking: Tracking,
+    chance: Random,
+    fetch: Option<&'p mut dyn FetchNow>,
+}
+
+/// A queued statement: its number in the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementNumber(usize);
+
+impl Workspace {
+    /// Bytes that it holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.undo.held_bytes()
+            + self.bytes.capacity()
+            + self.found.capacity() * size_of::<Found>()
+            + self.used.capacity() * size_of::<(TableNumber, TupleId)>()
+    }
+
+    fn begin(&mut self) {
+        debug_assert!(self.undo.is_empty(), "the last transaction has ended");
+        self.wants.clear();
+        self.used.clear();
+        self.prepass_statements = 0;
+        self.clear_batch();
+    }
+
+    fn clear_batch(&mut self) {
+        self.statements.clear();
+        self.changes.clear();
+        self.bytes.clear();
+        self.found.clear();
+        self.answers.clear();
+        self.was_executed = false;
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+}
+
+impl<'p> Transaction<'p> {
+    pub(crate) fn begin(
+        tables: &'p mut [Table],
+        work: &'p mut Workspace,
+        circumstances: Circumstances,
+        tracking: Tracking,
+        fetch: Option<&'p mut dyn FetchNow>,
+    ) -> Self {
+        work.begin();
+        Self {
+            tables,
+            work,
+            random: Random::new(circumstances.number),
+            chance: Random::new(!circumstances.number),
+            circumstances,
+            tracking,
+            fetch,
+        }
+    }
+
+    /// Microseconds since 1970-01-01 UTC: the same for the whole transaction, and when it is replayed.
+    pub fn time_us(&self) -> i64 {
+        self.circumstances.time_us
+    }
+
+    /// The transaction's number, which no other transaction of the partition has.
+    pub fn number(&self) -> u64 {
+        self.circumstances.number
+    }
+
+    /// Random numbers that are the same when the transaction is replayed.
+    pub fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+
+    /// Queues: the rows with this key.
+    pub fn get(
+        &mut self,
+        index: IndexId,
+        key: &[Value<'_>],
+        columns: Columns,
+    ) -> Result<StatementNumber, Stop> {
+        let key = self.whole_key(index, key)?;
+        Ok(self.queue(Statement::Get {
+            index,
+            key,
+            columns,
+        }))
+    }
+
+    /// Queues: the rows from one key to another, both included. Keys may be cut short: what begins
+    /// like them is within the range.
+    pub fn scan(
+        &mut self,
+        index: IndexId,
+        from: &[Value<'_>],
+        to: &[Value<'_>],
+        options: Scan,
+    ) -> Result<StatementNumber, Stop> {
+        self.start_queueing();
+        if !find_index(self.tables, index)?.is_ordered() {
+            return Err(Violation::NotOrdered { index }.into());
+        }
+        let (from, to) = (self.key(index, from)?, self.key(index, to)?);
+        Ok(self.queue(Statement::Scan {
+            index,
+            from,
+            to,
+            options,
+        }))
+    }
+
+    /// Queues: one more row, with a value for each column.
+    pub fn insert(
+        &mut self,
+        table: TableNumber,
+        values: &[Value<'_>],
+    ) -> Result<StatementNumber, Stop> {
+        self.start_queueing();
+        let index = IndexId { table, index: 0 };
+        find_index(self.tables, index)?;
+        let layout = &self.tables[usize::from(table.0)].layout;
+        let mut row = std::mem::take(&mut self.work.row);
+        let encoded = layout.encode(values, &mut row);
+        let (body, text) = (self.work.append(&row.body), self.work.append(&row.text));
+        self.work.row = row;
+        encoded?;
+        Ok(self.queue(Statement::Insert { table, body, text }))
+    }
+
+    /// Queues: other cells for the rows with this key.
+    pub fn update(
+        &mut self,
+        index: IndexId,
+        key: &[Value<'_>],
+        changes: &[(ColumnNumber, Value<'_>)],
+    ) -> Result<StatementNumber, Stop> {
+        let key = self.whole_key(index, key)?;
+        let table = &self.tables[usize::from(index.table.0)];
+        let start = self.work.changes.len();
+        for (column, value) in changes {
+            table.layout.check(*column, value)?;
+            let column_type = table.definition.columns[*column].column_type;
+            let change = CellChange::new(*column, column_type, value, &mut self.work.bytes);
+            self.work.changes.push(change);
+        }
+        Ok(self.queue(Statement::Update {
+            index,
+            key,
+            changes: start..start + changes.len(),
+        }))
+    }
+
+    /// Queues: no more rows with this key.
+    pub fn delete(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<StatementNumber, Stop> {
+        let key = self.whole_key(index, key)?;
+        Ok(self.queue(Statement::Delete { index, key }))
+    }
+
+    fn start_queueing(&mut self) {
+        if self.work.was_executed {
+            self.work.clear_batch();
+        }
+    }
+
+    fn queue(&mut self, statement: Statement) -> StatementNumber {
+        self.work.statements.push(statement);
+        StatementNumber(self.work.statements.len() - 1)
+    }
+
+    fn whole_key(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<Range<usize>, Violation> {
+        self.start_queueing();
+        if !find_index(self.tables, index)?.layout.is_whole(key.len()) {
+            return Err(Violation::Key { index });
+        }
+        self.key(index, key)
+    }
+
+    fn key(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<Range<usize>, Violation> {
+        let start = self.work.bytes.len();
+        let layout = &find_index(self.tables, index)?.layout;
+        if layout.encode(key, &mut self.work.bytes) {
+            Ok(start..self.work.bytes.len())
+        } else {
+            Err(Violation::Key { index })
+        }
+    }
+}

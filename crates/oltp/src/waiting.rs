@@ -1,0 +1,233 @@
+//! Calls that wait for blocks.
+//!
+//! 1. A call that met evicted data names the blocks it needs. Blocks in memory are merged at once; for
+//!    each other one there is one read, however many calls need it.
+//! 2. When a block arrives, its wanted rows go back into their tables, pinned for the calls that
+//!    wait for them.
+//! 3. A call with all its blocks is ready to run again; such calls run in the order in which they
+//!    became so.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use crate::anti_cache::{Fetched, Pin};
+use crate::call::{Call, Ticket};
+use crate::evicted_entries::BlockId;
+use crate::partition::Partition;
+use crate::pointer::Target;
+use crate::procedure::{DeclaredKeys, ProcedureNumber};
+use crate::stop::Stop;
+use crate::transaction::{Circumstances, Want};
+
+/// A call that waits.
+pub(crate) struct WaitingCall {
+    procedure: ProcedureNumber,
+    parameters: Vec<u8>,
+    pub(crate) circumstances: Circumstances,
+    pub(crate) restarts: u32,
+    pub(crate) pins: Vec<Pin>,
+    wants: Vec<Want>,
+    /// Blocks that have not arrived.
+    missing: usize,
+    /// What its rows will take in memory, about.
+    promised_bytes: usize,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct WaitingCalls {
+    calls: BTreeMap<Ticket, WaitingCall>,
+    of_block: HashMap<BlockId, Vec<Ticket>>,
+    ready: VecDeque<Ticket>,
+    next_ticket: u64,
+    parameter_bytes: usize,
+    promised_bytes: usize,
+}
+
+impl WaitingCall {
+    /// The call.
+    pub(crate) fn call(&self) -> Call<'_> {
+        Call {
+            procedure: self.procedure,
+            parameters: &self.parameters,
+        }
+    }
+}
+
+impl WaitingCalls {
+    /// Calls that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Bytes that they hold, within a few.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.parameter_bytes + self.calls.len() * size_of::<(Ticket, WaitingCall)>()
+    }
+
+    /// What the rows that calls wait for will take in memory, about: there must be room for them.
+    pub(crate) fn promised_bytes(&self) -> usize {
+        self.promised_bytes
+    }
+
+    /// A call that has all it needs.
+    pub(crate) fn take_ready(&mut self) -> Option<(Ticket, WaitingCall)> {
+        let ticket = self.ready.pop_front()?;
+        let call = self.calls.remove(&ticket).expect("a ready call waits");
+        self.parameter_bytes -= call.parameters.len();
+        self.promised_bytes -= call.promised_bytes;
+        Some((ticket, call))
+    }
+
+    fn is_awaited(&self, block: BlockId) -> bool {
+        self.of_block.contains_key(&block)
+    }
+}
+
+impl Partition {
+    /// Whether rows that the call declares are evicted; they are noted as wanted.
+    pub(crate) fn find_declared(&mut self, call: Call<'_>) -> Result<bool, Stop> {
+        if self.anti_cache.is_none() {
+            return Ok(false);
+        }
+        let (mut keys, mut bytes) = (Vec::new(), Vec::new());
+        let mut declared = DeclaredKeys {
+            tables: &self.tables,
+            keys: &mut keys,
+            bytes: &mut bytes,
+        };
+        let procedure = &self.procedures[usize::from(call.procedure.0)];
+        procedure.declare(call.parameters, &mut declared)?;
+        let wants = &mut self.work.wants;
+        wants.clear();
+        for (index, key) in keys {
+            let table = &self.tables[usize::from(index.table.0)];
+            table.indexes[usize::from(index.index)].each_equal(&bytes[key], |_, pointer| {
+                if let Target::Evicted(id) = pointer.target() {
+                    let place = table.evicted.get(id);
+                    wants.push(Want {
+                        table: index.table,
+                        place,
+                    });
+                }
+            });
+        }
+        Ok(!self.work.wants.is_empty())
+    }
+
+    /// Has a new call wait for what the workspace says it wants.
+    pub(crate) fn wait(&mut self, call: Call<'_>, circumstances: Circumstances) -> Ticket {
+        let ticket = Ticket(self.waiting.next_ticket);
+        self.waiting.next_ticket += 1;
+        self.wait_as(ticket, call, circumstances, 0, &[]);
+        ticket
+    }
+
+    /// Has a call wait, with the pins that it has already.
+    pub(crate) fn wait_as(
+        &mut self,
+        ticket: Ticket,
+        call: Call<'_>,
+        circumstances: Circumstances,
+        restarts: u32,
+        pins: &[Pin],
+    ) {
+        let mut wants = std::mem::take(&mut self.work.wants);
+        wants.sort_unstable();
+        wants.dedup();
+        let anti_cache = self
+            .anti_cache
+            .as_ref()
+            .expect("calls wait for evicted data");
+        let row_bytes = |want: &Want| anti_cache.row_bytes(want.place.block);
+        let promised_bytes = wants.iter().map(row_bytes).sum();
+        let mut blocks: Vec<BlockId> = wants.iter().map(|want| want.place.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        self.waiting.parameter_bytes += call.parameters.len();
+        self.waiting.promised_bytes += promised_bytes;
+        let waiting = WaitingCall {
+            procedure: call.procedure,
+            parameters: call.parameters.to_vec(),
+            circumstances,
+            restarts,
+            pins: pins.to_vec(),
+            wants,
+            missing: blocks.len(),
+            promised_bytes,
+        };
+        self.waiting.calls.insert(ticket, waiting);
+        blocks
+            .into_iter()
+            .for_each(|block| self.ask_for(block, ticket));
+    }
+
+    fn ask_for(&mut self, block: BlockId, ticket: Ticket) {
+        let anti_cache = self
+            .anti_cache
+            .as_ref()
+            .expect("calls wait for evicted data");
+        let tickets = self.waiting.of_block.entry(block).or_default();
+        tickets.push(ticket);
+        if tickets.len() > 1 {
+            return;
+        }
+        match anti_cache.buffer(block) {
+            Some(buffer) => self.arrive((block, Ok(buffer))),
+            None => anti_cache.files.fetches.submit(block),
+        }
+    }
+
+    /// Takes the blocks that other threads have read.
+    pub(crate) fn take_arrivals(&mut self) {
+        let Some(anti_cache) = &self.anti_cache else {
+            return;
+        };
+        for fetched in anti_cache.files.fetches.take_done() {
+            self.arrive(fetched);
+        }
+        let anti_cache = self.anti_cache.as_mut().expect("it was there");
+        anti_cache.remove_emptied(|block| self.waiting.is_awaited(block));
+    }
+
+    fn arrive(&mut self, (id, block): Fetched) {
+        let anti_cache = self
+            .anti_cache
+            .as_mut()
+            .expect("calls wait for evicted data");
+        let tickets = self.waiting.of_block.remove(&id).unwrap_or_default();
+        for ticket in &tickets {
+            let call = self.waiting.calls.get_mut(ticket).expect("it waits");
+            call.missing -= 1;
+            if call.missing == 0 {
+                self.waiting.ready.push_back(*ticket);
+            }
+            match &block {
+                Ok(block) => {
+                    let table = &mut self.tables[usize::from(block.table.0)];
+                    let wants = call
+                        .wants
+                        .iter()
+                        .filter(|want| want.place.block == id)
+                        .copied();
+                    anti_cache.merge_wanted(table, block, wants, &mut call.pins);
+                }
+                // Reading it again, inside the partition, says what is wrong to who needs it.
+                Err(_) => call.restarts = u32::MAX,
+            }
+        }
+        if let Ok(block) = &block {
+            anti_cache.merge_rest(&mut self.tables[usize::from(block.table.0)], block);
+        }
+    }
+
+    /// Lets go of rows that were kept for a call.
+    pub(crate) fn unpin(&mut self, pins: &[Pin]) {
+        let anti_cache = self
+            .anti_cache
+            .as_mut()
+            .expect("calls wait for evicted data");
+        for pin in pins {
+            anti_cache.pins.unpin(&mut self.tables, *pin);
+        }
+    }
+}

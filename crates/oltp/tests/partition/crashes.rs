@@ -1,0 +1,139 @@
+//! The process ends at any operation of the disk. What was durable is there, nothing is half there.
+
+use std::sync::{Arc, Mutex};
+
+use oltp::{Outcome, Partition};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use sim::{Crash, SimulatedDisk};
+
+use crate::model::Model;
+use crate::script::some_transaction;
+use crate::world::{open, run, settle, tight};
+
+const IDS: i64 = 400;
+
+/// Disks that would be found, each with the position that was durable then.
+type Images = Arc<Mutex<Vec<(SimulatedDisk, u64)>>>;
+
+fn some_crash(random: &mut StdRng) -> Crash {
+    match random.random_range(0..4) {
+        0 => Crash::Kill,
+        1 => Crash::PowerCut { keep: 0.0 },
+        _ => Crash::PowerCut { keep: 0.5 },
+    }
+}
+
+/// Makes images at one of three operations of the disk.
+fn watch(disk: &SimulatedDisk, seed: u64, durable: &Arc<Mutex<u64>>) -> Images {
+    let images = Images::default();
+    let (taken, durable) = (Arc::clone(&images), Arc::clone(durable));
+    let random = Mutex::new(StdRng::seed_from_u64(seed));
+    disk.watch(Some(Arc::new(move |moment| {
+        let mut random = random.lock().expect("no panic");
+        if random.random_ratio(1, 3) {
+            let found = moment.found_after(some_crash(&mut random), random.random());
+            let durable = *durable.lock().expect("no panic");
+            taken.lock().expect("no panic").push((found, durable));
+        }
+    })));
+    images
+}
+
+/// Opens what was found: it is the state at some position, and not one before the durable one.
+fn check(found: &SimulatedDisk, durable: u64, states: &[Model]) -> Partition {
+    let mut partition =
+        open(found, Some(tight(IDS / 2, IDS / 4)), true).expect("a crash damages nothing");
+    let position = partition.position().0;
+    assert!(
+        position >= durable,
+        "{position} was recovered, {durable} was durable"
+    );
+    let all = Model::reads_of_all(IDS);
+    let expected = states[position as usize].clone().run(&all);
+    assert_eq!(run(&mut partition, &all), expected, "at {position}");
+    partition
+}
+
+/// Runs transactions, noting the state at each position.
+fn go(
+    partition: &mut Partition,
+    random: &mut StdRng,
+    states: &mut Vec<Model>,
+    durable: &Mutex<u64>,
+    steps: usize,
+) {
+    for _ in 0..steps {
+        let operations = some_transaction(random, IDS);
+        let before = partition.position().0;
+        run(partition, &operations);
+        if partition.position().0 > before {
+            let mut state = states.last().expect("there is the empty state").clone();
+            state.run(&operations);
+            states.push(state);
+        }
+        if random.random_ratio(1, 5) {
+            settle(partition);
+        }
+        *durable.lock().expect("no panic") = partition.durable().0;
+    }
+}
+
+#[test]
+fn acknowledged_is_durable_whenever_the_process_ends() {
+    let mut checked = 0;
+    for seed in 0..16 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let disk = SimulatedDisk::new(seed);
+        let durable = Arc::new(Mutex::new(0));
+        let images = watch(&disk, seed, &durable);
+        let mut partition =
+            open(&disk, Some(tight(IDS / 2, IDS / 4)), true).expect("nothing fails");
+        let mut states = vec![Model::default()];
+        go(&mut partition, &mut random, &mut states, &durable, 150);
+        for (found, durable) in images.lock().expect("no panic").drain(..) {
+            let mut again = check(&found, durable, &states);
+            checked += 1;
+            if random.random_ratio(1, 10) {
+                // It goes on, ends once more, and is found again.
+                let mut states = states[..=again.position().0 as usize].to_vec();
+                let durable = Mutex::new(again.position().0);
+                go(&mut again, &mut random, &mut states, &durable, 20);
+                let crash = found.crash(some_crash(&mut random));
+                drop(again);
+                check(&crash, durable.into_inner().expect("no panic"), &states);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 300, "{checked} crash states");
+}
+
+/// What waits for evicted data when the process ends has not happened.
+#[test]
+fn waiting_transactions_are_not_half_there() {
+    let disk = SimulatedDisk::new(1);
+    let mut random = StdRng::seed_from_u64(1);
+    let mut partition = open(&disk, Some(tight(IDS / 2, IDS / 4)), true).expect("nothing fails");
+    let mut states = vec![Model::default()];
+    go(
+        &mut partition,
+        &mut random,
+        &mut states,
+        &Mutex::new(0),
+        800,
+    );
+    settle(&mut partition);
+    let before = partition.position();
+    let waits = (0..1_000).any(|_| {
+        let operations = some_transaction(&mut random, IDS);
+        let position = partition.position();
+        let (outcome, _) = crate::world::execute(&mut partition, &operations);
+        assert!(partition.position() == position || !matches!(outcome, Outcome::Waiting(_)));
+        matches!(outcome, Outcome::Waiting(_))
+    });
+    assert!(waits, "some rows are on disk");
+    let found = disk.crash(Crash::PowerCut { keep: 0.0 });
+    drop(partition);
+    check(&found, before.0, &states);
+}

@@ -1,0 +1,9 @@
+//! Partitions as their users see them: answers with and without eviction, crashes, bounds.
+
+mod answers;
+mod crashes;
+mod evictions;
+mod model;
+mod script;
+mod statements;
+mod world;

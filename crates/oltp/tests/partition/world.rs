@@ -1,0 +1,108 @@
+//! A partition on a simulated disk, with the steps of its threads.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use oltp::{
+    AntiCacheOptions, Call, Completion, Outcome, Partition, PartitionPlan, PrimaryError,
+    ProcedureNumber,
+};
+use sim::{SimulatedDisk, environment};
+
+use crate::script::{GROUPS, Kind, Operation, Script, encode, tables};
+
+/// Where it is.
+pub const FOLDER: &str = "/primary";
+
+/// Opens the partition.
+pub fn open(
+    disk: &SimulatedDisk,
+    anti_cache: Option<AntiCacheOptions>,
+    has_log: bool,
+) -> Result<Partition, PrimaryError> {
+    let plan = PartitionPlan {
+        tables: tables(),
+        procedures: vec![Arc::new(Script)],
+        anti_cache,
+        has_log,
+    };
+    Partition::open(&environment(disk), Path::new(FOLDER), plan)
+}
+
+/// Options with which about a hundred rows of the evictable table have room, beside what can never go:
+/// the indexes of so many rows, and the rows of the other table.
+pub fn tight(cold: i64, warm: i64) -> AntiCacheOptions {
+    let mut partition = open(&SimulatedDisk::new(0), None, false).expect("nothing fails");
+    for (table, rows, text) in [(0, cold, 0), (1, warm, 400)] {
+        for id in 0..rows {
+            let row = Operation {
+                kind: Kind::Insert,
+                table,
+                id,
+                group: id % GROUPS,
+                text: Some((0, text)),
+            };
+            run(&mut partition, &[row]).expect("committed");
+        }
+    }
+    AntiCacheOptions {
+        block_bytes: 2_048,
+        blocks_per_file: 4,
+        buffers_max: 8,
+        ..AntiCacheOptions::new(partition.memory().live_bytes + (66 << 10))
+    }
+}
+
+/// Runs a transaction, without waiting for it.
+pub fn execute(partition: &mut Partition, operations: &[Operation]) -> (Outcome, Vec<u8>) {
+    let parameters = encode(operations);
+    let mut reply = Vec::new();
+    let call = Call {
+        procedure: ProcedureNumber(0),
+        parameters: &parameters,
+    };
+    (partition.execute(call, &mut reply), reply)
+}
+
+/// Lets the other threads do all they have to do, and the partition take note of it.
+pub fn settle(partition: &mut Partition) -> Vec<Completion> {
+    let mut completed = Vec::new();
+    loop {
+        let mut worked = false;
+        if let Some(files) = partition.block_files() {
+            while files.write().expect("nothing fails") || files.fetch() {
+                worked = true;
+            }
+        }
+        if let Some(writer) = partition.log_writer() {
+            while writer.write().expect("nothing fails") {
+                worked = true;
+            }
+        }
+        let before = completed.len();
+        partition.poll(&mut completed).expect("nothing fails");
+        let is_durable =
+            partition.log_writer().is_none() || partition.durable() == partition.position();
+        if !worked && completed.len() == before && partition.waiting() == 0 && is_durable {
+            return completed;
+        }
+    }
+}
+
+/// Runs a transaction to its end.
+pub fn run(partition: &mut Partition, operations: &[Operation]) -> Option<Vec<u8>> {
+    let (outcome, reply) = execute(partition, operations);
+    match outcome {
+        Outcome::Committed(_) => Some(reply),
+        Outcome::Stopped(_) => None,
+        Outcome::Refused(refusal) => panic!("{refusal}"),
+        Outcome::Waiting(ticket) => {
+            let mut completed = settle(partition);
+            let at = completed
+                .iter()
+                .position(|completion| completion.ticket == ticket);
+            let completion = completed.swap_remove(at.expect("it has ended"));
+            matches!(completion.outcome, Outcome::Committed(_)).then_some(completion.reply)
+        }
+    }
+}
