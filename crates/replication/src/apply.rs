@@ -2,7 +2,7 @@
 //!
 //! For each batch:
 //! 1. wait until the store has memory (back-pressure: the channel fills, the source waits);
-//! 2. ingest rows, truncate, stop tables, in the order of the log;
+//! 2. ingest rows, truncate, stop, create, reshape and drop tables, in the order of the log;
 //! 3. where the batch ends transactions, publish the last commit position together with the
 //!    checkpoint, and tell readers;
 //! 4. ask for a flush when the last one is old enough, sooner when nothing more comes in.
@@ -10,7 +10,11 @@
 //! Invariant: rows are ingested before the position that makes them visible is published, and a
 //! checkpoint never names a position to continue from that is ahead of the published rows.
 //!
-//! Does not: read any tree, confirm anything to the source (see [`crate::source::Confirmed`]).
+//! A tree that was replaced or dropped is removed once no snapshot can see it any more and a
+//! restart would not need it: the change that made it superfluous is durable.
+//!
+//! Does not: read any tree (but for a reshape and a moved row), confirm anything to the source (see
+//! [`crate::source::Confirmed`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +22,12 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use env::Clock;
 use lsm::{Store, StoreError};
-use types::{ChangeBatch, CommitPosition, TableChange, TableId};
+use types::{ChangeBatch, CommitPosition, TableChange, TableId, TableSchema, VersionRows};
 
-use crate::catalog::{Catalog, TableState};
+use crate::catalog::{Catalog, TableEntry, TableState};
 use crate::checkpoint::Checkpoint;
+use crate::moved_row::{self, MoveError};
+use crate::reshape::{Reshape, ReshapeError};
 use crate::source::{Stop, Target};
 use crate::status::SourceHandle;
 
@@ -59,6 +65,10 @@ pub struct Apply {
     unflushed: Option<Unflushed>,
     /// When the last flush was requested.
     last_request: Duration,
+    /// Trees that are not needed from a position on.
+    superfluous: Vec<(TableId, CommitPosition)>,
+    /// Told to stop in the middle of a batch: nothing of it may be published.
+    interrupted: bool,
 }
 
 /// Published changes that no flush was requested for.
@@ -79,6 +89,8 @@ impl Apply {
             checkpoint,
             unflushed: None,
             last_request: Duration::ZERO,
+            superfluous: Vec::new(),
+            interrupted: false,
         }
     }
 
@@ -95,6 +107,7 @@ impl Apply {
             };
             self.request_flush_when_due(quiet);
             self.status.set_durable(self.store.durable().position);
+            self.remove_superfluous()?;
         }
         Ok(())
     }
@@ -106,12 +119,21 @@ impl Apply {
             resume,
             commit_time_us,
             transactions,
+            source,
             changes,
         } = batch;
+        let changes_tables = source.is_some();
+        if let Some(source) = source {
+            self.checkpoint.source =
+                serde_json::from_str(&source).expect("a source keeps its state as JSON");
+        }
         let mut rows = 0;
         for change in changes {
             self.wait_for_memory(stop)?;
-            rows += self.apply_change(change)?;
+            rows += self.apply_change(change, stop)?;
+        }
+        if self.interrupted {
+            return Ok(());
         }
         self.status.count(transactions, rows);
         if let Some(position) = committed {
@@ -121,17 +143,22 @@ impl Apply {
             }
             self.publish(position, transactions);
         }
+        if changes_tables {
+            // What an operator has asked for should outlive a crash soon after.
+            self.store.request_flush();
+        }
         Ok(())
     }
 
     /// Applies one change and returns the number of row versions in it.
-    fn apply_change(&mut self, change: TableChange) -> Result<u64, StoreError> {
+    fn apply_change(&mut self, change: TableChange, stop: &Stop) -> Result<u64, StoreError> {
         match change {
             TableChange::Rows { table, rows } => {
                 let count = rows.len() as u64;
                 self.store.ingest(table, rows)?;
                 Ok(count)
             }
+            TableChange::Move { table, rows } => self.move_row(table, &rows),
             TableChange::Truncate { table, position } => {
                 self.store.truncate(table, position)?;
                 Ok(0)
@@ -144,7 +171,166 @@ impl Apply {
                 self.stop_table(table, position, reason);
                 Ok(0)
             }
+            TableChange::Create {
+                table,
+                schema,
+                replaces,
+                position,
+            } => {
+                self.store
+                    .create_table(table, TableSchema::clone(&schema))?;
+                let entry = TableEntry {
+                    id: table,
+                    schema,
+                    state: TableState::Copying,
+                };
+                self.change_catalog(position, replaces, Some(entry));
+                Ok(0)
+            }
+            TableChange::Complete { table, position } => {
+                self.complete_table(table, position);
+                Ok(0)
+            }
+            TableChange::Describe {
+                table,
+                schema,
+                position,
+            } => {
+                if let Some(entry) = self.catalog.by_id(table) {
+                    tracing::info!(table = %schema.name, %position, "table described anew");
+                    let entry = TableEntry {
+                        schema,
+                        ..TableEntry::clone(&entry)
+                    };
+                    self.change_catalog(position, Some(table), Some(entry));
+                }
+                Ok(0)
+            }
+            TableChange::Reshape {
+                table,
+                successor,
+                schema,
+                columns,
+                position,
+            } => {
+                let reshape = Reshape {
+                    table,
+                    successor,
+                    schema: &schema,
+                    columns: &columns,
+                    position,
+                };
+                self.reshape(&reshape, &schema, stop)
+            }
+            TableChange::Drop { table, position } => {
+                self.change_catalog(position, Some(table), None);
+                Ok(0)
+            }
         }
+    }
+
+    fn move_row(&mut self, table: TableId, rows: &VersionRows) -> Result<u64, StoreError> {
+        match moved_row::complete(&self.store, table, rows) {
+            Ok(rows) => {
+                let count = rows.len() as u64;
+                self.store.ingest(table, rows)?;
+                Ok(count)
+            }
+            Err(MoveError::Store(error)) => Err(error),
+            Err(error @ MoveError::NoRow) => {
+                let before = CommitPosition(rows.positions[0].saturating_sub(1));
+                self.stop_table(table, before, error.to_string());
+                Ok(0)
+            }
+        }
+    }
+
+    /// Puts the successor of a reshaped table in its place. One that cannot be made stops the
+    /// table, as it was.
+    fn reshape(
+        &mut self,
+        reshape: &Reshape<'_>,
+        schema: &Arc<TableSchema>,
+        stop: &Stop,
+    ) -> Result<u64, StoreError> {
+        let Reshape {
+            table,
+            successor,
+            position,
+            ..
+        } = *reshape;
+        self.store
+            .create_table(successor, TableSchema::clone(schema))?;
+        let entry = TableEntry {
+            id: successor,
+            schema: schema.clone(),
+            state: TableState::Live,
+        };
+        match reshape.run(&self.store, stop) {
+            Ok(rows) => {
+                tracing::info!(table = %schema.name, rows, %position, "table reshaped");
+                self.change_catalog(position, Some(table), Some(entry));
+                Ok(rows)
+            }
+            Err(ReshapeError::Store(error)) => Err(error),
+            // The next start does it again.
+            Err(ReshapeError::Stopped) => {
+                self.interrupted = true;
+                Ok(0)
+            }
+            Err(error @ ReshapeError::Cell { .. }) => {
+                let reason = format!("a column's type changed, and {error}");
+                let before = CommitPosition(position.0.saturating_sub(1));
+                self.change_catalog(position, Some(table), Some(entry));
+                self.stop_table(successor, before, reason);
+                Ok(0)
+            }
+        }
+    }
+
+    fn complete_table(&mut self, table: TableId, position: CommitPosition) {
+        let Some(entry) = self.catalog.by_id(table) else {
+            return;
+        };
+        tracing::info!(table = %entry.schema.name, %position, "table copied");
+        let entry = TableEntry {
+            state: TableState::Live,
+            ..TableEntry::clone(&entry)
+        };
+        self.change_catalog(position, Some(table), Some(entry));
+    }
+
+    /// From `position` on there is `entry` in place of `replaced`, and the next publish says so.
+    fn change_catalog(
+        &mut self,
+        position: CommitPosition,
+        replaced: Option<TableId>,
+        entry: Option<TableEntry>,
+    ) {
+        let kept = entry.as_ref().map(|entry| entry.id);
+        let superfluous = replaced.filter(|&replaced| Some(replaced) != kept);
+        // A reader at the position may have found it just before.
+        let from = CommitPosition(position.0.saturating_add(1));
+        self.superfluous
+            .extend(superfluous.map(|tree| (tree, from)));
+        self.catalog.change(position, replaced, entry);
+        self.checkpoint.record_tables(&self.store, &self.catalog);
+    }
+
+    /// Removes trees that neither a reader nor a restart can need any more.
+    fn remove_superfluous(&mut self) -> Result<(), StoreError> {
+        if self.superfluous.is_empty() {
+            return Ok(());
+        }
+        let durable = self.store.durable().position;
+        let needed = self.store.oldest_readable().min(durable);
+        self.catalog.forget_before(needed);
+        let is_free = |&mut (_, since): &mut (TableId, CommitPosition)| since <= needed;
+        let free: Vec<_> = self.superfluous.extract_if(.., is_free).collect();
+        for (table, _) in free {
+            self.store.drop_table(table)?;
+        }
+        Ok(())
     }
 
     fn stop_table(&mut self, table: TableId, position: CommitPosition, reason: String) {
@@ -153,7 +339,7 @@ impl Apply {
         }
         self.catalog
             .set_state(table, TableState::Stopped { position, reason });
-        self.checkpoint.record_tables(&self.catalog);
+        self.checkpoint.record_tables(&self.store, &self.catalog);
     }
 
     fn publish(&mut self, position: CommitPosition, transactions: u64) {

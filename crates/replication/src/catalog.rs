@@ -2,7 +2,12 @@
 //!
 //! A list of entries behind a lock; an entry is immutable and replaced as a whole, so a reader
 //! that has taken one keeps a consistent view of that table.
+//!
+//! A schema change holds from a position on. Readers with a snapshot before it ask for the table
+//! as of their position and get the former entry, whose tree stays until the last of them has
+//! let go (see [`crate::apply`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,8 +46,31 @@ pub struct TableEntry {
 /// All replicated tables of a data directory.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    tables: RwLock<Vec<Arc<TableEntry>>>,
+    tables: RwLock<Tables>,
     generation: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    /// Ordered by name.
+    current: Vec<Current>,
+    /// What snapshots before a change still see.
+    former: Vec<Former>,
+}
+
+#[derive(Debug)]
+struct Current {
+    entry: Arc<TableEntry>,
+    /// The first position at which it holds.
+    since: CommitPosition,
+}
+
+/// How a table was before a change.
+#[derive(Debug)]
+struct Former {
+    entry: Arc<TableEntry>,
+    /// The positions at which it held.
+    held: Range<CommitPosition>,
 }
 
 impl Catalog {
@@ -53,21 +81,42 @@ impl Catalog {
 
     /// All tables, ordered by name.
     pub fn tables(&self) -> Vec<Arc<TableEntry>> {
-        self.tables.read().clone()
+        let tables = self.tables.read();
+        tables.current.iter().map(|t| t.entry.clone()).collect()
+    }
+
+    /// All tables as a snapshot at `position` sees them, ordered by name.
+    pub fn tables_at(&self, position: CommitPosition) -> Vec<Arc<TableEntry>> {
+        let tables = self.tables.read();
+        let mut found: Vec<_> = tables.at(position).cloned().collect();
+        found.sort_by(|a, b| a.schema.name.cmp(&b.schema.name));
+        found
     }
 
     /// The table with this schema and name.
     pub fn by_name(&self, schema: &str, name: &str) -> Option<Arc<TableEntry>> {
         let tables = self.tables.read();
-        tables
-            .iter()
-            .find(|t| t.schema.name.schema == schema && t.schema.name.name == name)
-            .cloned()
+        let mut entries = tables.current.iter().map(|t| &t.entry);
+        entries.find(|t| has_name(t, schema, name)).cloned()
+    }
+
+    /// The table that a snapshot at `position` sees under this schema and name.
+    pub fn by_name_at(
+        &self,
+        schema: &str,
+        name: &str,
+        position: CommitPosition,
+    ) -> Option<Arc<TableEntry>> {
+        let tables = self.tables.read();
+        let mut entries = tables.at(position);
+        entries.find(|t| has_name(t, schema, name)).cloned()
     }
 
     /// The table with this id.
     pub fn by_id(&self, table: TableId) -> Option<Arc<TableEntry>> {
-        self.tables.read().iter().find(|t| t.id == table).cloned()
+        let tables = self.tables.read();
+        let mut entries = tables.current.iter().map(|t| &t.entry);
+        entries.find(|t| t.id == table).cloned()
     }
 
     /// Grows with every change of the catalog, so that readers can tell whether what they
@@ -76,24 +125,83 @@ impl Catalog {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Replaces all tables.
-    pub fn replace(&self, mut entries: Vec<TableEntry>) {
-        entries.sort_by(|a, b| a.schema.name.cmp(&b.schema.name));
-        *self.tables.write() = entries.into_iter().map(Arc::new).collect();
-        self.generation.fetch_add(1, Ordering::Release);
+    /// Replaces all tables, also those that earlier snapshots see.
+    pub fn replace(&self, entries: Vec<TableEntry>) {
+        let current = |entry| Current {
+            entry: Arc::new(entry),
+            since: CommitPosition::ZERO,
+        };
+        let mut tables = self.tables.write();
+        tables.former.clear();
+        tables.current = entries.into_iter().map(current).collect();
+        self.note_change(&mut tables);
     }
 
-    /// Changes the state of a table; does nothing where there is no such table.
+    /// From `position` on there is `entry`, in place of the table `replaced`. Snapshots before
+    /// `position` go on to see that one.
+    pub fn change(
+        &self,
+        position: CommitPosition,
+        replaced: Option<TableId>,
+        entry: Option<TableEntry>,
+    ) {
+        let mut tables = self.tables.write();
+        let place = |current: &Current| Some(current.entry.id) == replaced;
+        if let Some(place) = tables.current.iter().position(place) {
+            let Current { entry, since } = tables.current.remove(place);
+            if since < position {
+                let held = since..position;
+                tables.former.push(Former { entry, held });
+            }
+        }
+        if let Some(entry) = entry {
+            let (entry, since) = (Arc::new(entry), position);
+            tables.current.push(Current { entry, since });
+        }
+        self.note_change(&mut tables);
+    }
+
+    /// Forgets what only snapshots before `position` see.
+    pub fn forget_before(&self, position: CommitPosition) {
+        let mut tables = self.tables.write();
+        tables.former.retain(|former| former.held.end > position);
+    }
+
+    /// Changes the state of a table for all snapshots; does nothing where there is no such table.
     pub fn set_state(&self, table: TableId, state: TableState) {
         let mut tables = self.tables.write();
-        if let Some(entry) = tables.iter_mut().find(|t| t.id == table) {
-            *entry = Arc::new(TableEntry {
+        let mut current = tables.current.iter_mut();
+        if let Some(found) = current.find(|t| t.entry.id == table) {
+            found.entry = Arc::new(TableEntry {
                 state,
-                ..TableEntry::clone(entry)
+                ..TableEntry::clone(&found.entry)
             });
-            self.generation.fetch_add(1, Ordering::Release);
+            self.note_change(&mut tables);
         }
     }
+
+    fn note_change(&self, tables: &mut Tables) {
+        let name = |current: &Current| current.entry.schema.name.clone();
+        tables.current.sort_by_cached_key(name);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Tables {
+    /// What a snapshot at `position` sees.
+    fn at(&self, position: CommitPosition) -> impl Iterator<Item = &Arc<TableEntry>> {
+        let current = self.current.iter().filter(move |t| t.since <= position);
+        let former = self
+            .former
+            .iter()
+            .filter(move |t| t.held.contains(&position));
+        let former = former.map(|t| &t.entry);
+        former.chain(current.map(|t| &t.entry))
+    }
+}
+
+fn has_name(entry: &TableEntry, schema: &str, name: &str) -> bool {
+    entry.schema.name.schema == schema && entry.schema.name.name == name
 }
 
 /// [`TableState`] as it is stored.
@@ -187,6 +295,27 @@ mod tests {
         assert_eq!(catalog.by_id(TableId(2)).expect("table a").state, stopped);
         assert!(catalog.generation() > generation);
         assert!(catalog.by_name("other", "a").is_none());
+    }
+
+    #[test]
+    fn a_snapshot_sees_the_tables_of_its_position() {
+        let catalog = Catalog::new();
+        catalog.replace(vec![entry(1, "a")]);
+        catalog.change(CommitPosition(100), Some(TableId(1)), Some(entry(2, "b")));
+        catalog.change(CommitPosition(200), Some(TableId(2)), None);
+        let names_at = |position| {
+            let tables = catalog.tables_at(CommitPosition(position));
+            let name = |t: &Arc<TableEntry>| (t.id.0, t.schema.name.name.clone());
+            tables.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(names_at(99), [(1, "a".to_owned())]);
+        assert_eq!(names_at(100), [(2, "b".to_owned())]);
+        assert_eq!(names_at(199), [(2, "b".to_owned())]);
+        assert!(names_at(200).is_empty());
+        assert!(catalog.by_name("public", "b").is_none());
+        catalog.forget_before(CommitPosition(150));
+        assert!(names_at(99).is_empty());
+        assert_eq!(names_at(199).len(), 1);
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //!
 //! The store keeps one opaque piece of metadata that belongs to exactly the visible position.
 //! This is its content: where the source continues, the states of the tables, and whatever the
-//! source itself must remember. Table schemas are the store's own affair.
+//! source itself must remember. Table schemas are the store's own affair, but for what the source
+//! has renamed since (see [`crate::names`]).
 //!
 //! Stored as JSON: it is small, written at most once a publish, and can be read by eye.
+
+use std::sync::Arc;
 
 use lsm::Store;
 use serde::{Deserialize, Serialize};
@@ -12,6 +15,7 @@ use serde_json::Value;
 use types::TableId;
 
 use crate::catalog::{Catalog, TableEntry, TableState};
+use crate::names::Names;
 
 /// The layout of [`Checkpoint`] that this release writes.
 const VERSION: u32 = 1;
@@ -33,6 +37,9 @@ pub struct TableRecord {
     pub id: u32,
     /// Its state.
     pub state: TableState,
+    /// What the source calls it now, where that is not what its tree says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Names>,
 }
 
 /// What a restart needs besides the rows.
@@ -112,11 +119,13 @@ impl Checkpoint {
         serde_json::to_vec(self).expect("a checkpoint has string keys only")
     }
 
-    /// Takes the tables' states from the catalog.
-    pub fn record_tables(&mut self, catalog: &Catalog) {
+    /// Takes the tables' states, and their names where `store` knows them by others, from the
+    /// catalog.
+    pub fn record_tables(&mut self, store: &Store, catalog: &Catalog) {
         let record = |t: &TableEntry| TableRecord {
             id: t.id.0,
             state: t.state.clone(),
+            names: (store.schema(t.id).as_ref() != Some(&t.schema)).then(|| Names::of(&t.schema)),
         };
         self.tables = catalog.tables().iter().map(|t| record(t)).collect();
     }
@@ -126,7 +135,11 @@ impl Checkpoint {
     pub fn fill_catalog(&self, store: &Store, catalog: &Catalog) {
         let entry = |record: &TableRecord| {
             let id = TableId(record.id);
-            let schema = store.schema(id)?;
+            let stored = store.schema(id)?;
+            let schema = match &record.names {
+                Some(names) => Arc::new(names.applied_to(&stored)),
+                None => stored,
+            };
             Some(TableEntry {
                 id,
                 schema,
@@ -151,6 +164,7 @@ mod tests {
             TableRecord {
                 id: 3,
                 state: TableState::Live,
+                names: None,
             },
             TableRecord {
                 id: 4,
@@ -158,10 +172,19 @@ mod tests {
                     position: CommitPosition(9),
                     reason: "r".into(),
                 },
+                names: None,
             },
         ];
         let read = Checkpoint::from_bytes(&checkpoint.to_bytes()).expect("round trip");
         assert_eq!(read, checkpoint);
+    }
+
+    #[test]
+    fn a_checkpoint_of_a_release_without_names_is_read() {
+        let text = r#"{"version": 1, "phase": "streaming", "resume": 1, "commit_time_us": 2,
+            "next_table": 3, "tables": [{"id": 1, "state": "live"}], "source": null}"#;
+        let read = Checkpoint::from_bytes(text.as_bytes()).expect("it is read");
+        assert_eq!(read.tables[0].names, None);
     }
 
     #[test]

@@ -8,6 +8,9 @@
 //! * [`catalog`]: the replicated tables and their states, shared with readers.
 //! * [`status`]: how far each source is, shared with readers.
 //! * [`checkpoint`]: what is stored atomically with the data at every publish.
+//! * [`moved_row`]: a row under a new key, with cells that the log left out.
+//! * [`names`]: what the source calls a table now, where its tree knows another name.
+//! * [`reshape`]: a table's rows under another schema.
 //! * [`source`]: the interface that a source implements.
 //! * [`apply`]: the loop from channel to store.
 //! * [`orders`]: the built-in order-entry source.
@@ -17,8 +20,11 @@
 pub mod apply;
 pub mod catalog;
 pub mod checkpoint;
+pub mod moved_row;
+pub mod names;
 pub mod orders;
 pub mod postgres;
 pub mod replica;
+pub mod reshape;
 pub mod source;
 pub mod status;

@@ -4,9 +4,10 @@
 //! source until it is told to stop. When either ends with an error, the other is stopped too
 //! and the error is kept for whoever asks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use env::Clock;
+use env::{Clock, Disk};
 use lsm::Store;
 use parking_lot::{Condvar, Mutex};
 
@@ -26,6 +27,10 @@ pub struct ReplicaParts {
     pub status: Arc<Status>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// Files, for what cannot be applied yet.
+    pub disk: Arc<dyn Disk>,
+    /// The folder for those files, which is for nothing else.
+    pub spool_directory: PathBuf,
     /// Starts the replica's threads.
     pub spawner: Spawner,
     /// How often changes are made durable.
@@ -165,6 +170,10 @@ impl SourceThread {
         };
         (self.parts.spawner)("apply", Box::new(run_apply));
         let feed = Feed {
+            store: target.store.clone(),
+            spawner: target.spawner,
+            disk: self.parts.disk.clone(),
+            spool_directory: self.parts.spool_directory.clone(),
             batches: sender,
             confirmed: Confirmed::new(target.store.clone()),
             catalog: target.catalog,

@@ -4,11 +4,12 @@
 //! later ones that continuing is safe) and then sends batches until it is told to stop. The
 //! channel is bounded: a slow store makes the source read more slowly, nothing else.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
-use env::Clock;
+use env::{Clock, Disk};
 use lsm::{Store, StoreError};
 use parking_lot::{Condvar, Mutex};
 use types::{ChangeBatch, CommitPosition};
@@ -77,6 +78,14 @@ pub struct Target {
 
 /// What a running source sends to and learns from.
 pub struct Feed {
+    /// The trees, for copies that are made while the log is followed.
+    pub store: Arc<Store>,
+    /// For those copies.
+    pub spawner: Spawner,
+    /// Files, for what cannot be applied yet.
+    pub disk: Arc<dyn Disk>,
+    /// The folder for those files, which is for nothing else.
+    pub spool_directory: PathBuf,
     /// Where batches go. When it is closed, the apply loop has failed.
     pub batches: Sender<ChangeBatch>,
     /// What the source may be told.
@@ -89,6 +98,20 @@ pub struct Feed {
     pub clock: Arc<dyn Clock>,
     /// Set when the process ends.
     pub stop: Stop,
+}
+
+impl Feed {
+    /// What a copy needs.
+    pub fn target(&self) -> Target {
+        Target {
+            store: self.store.clone(),
+            catalog: self.catalog.clone(),
+            status: self.status.clone(),
+            clock: self.clock.clone(),
+            spawner: self.spawner.clone(),
+            stop: self.stop.clone(),
+        }
+    }
 }
 
 /// The one place that decides what a source is told: only what the store would recover if the

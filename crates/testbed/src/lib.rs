@@ -7,15 +7,19 @@
 //! * [`free_port`]: ports nobody listens on.
 //! * [`postgres_server`]: a PostgreSQL in a folder of its own.
 //! * [`hedgerow_process`]: the hedgerow binary on a data directory of its own.
+//! * [`history`]: random schemas, rows and histories.
 //! * [`cut_link`]: a network link that can be cut.
+//! * [`differential`]: random queries, answered by PostgreSQL and by Hedgerow.
 //! * [`bank`]: pgbench's four sums, the invariant that a torn read breaks.
 //! * [`soak`]: kills and restarts under load, counted.
 //! * [`tpch`]: TPC-H data, queries and the comparison of answers.
 
 pub mod bank;
 pub mod cut_link;
+pub mod differential;
 pub mod free_port;
 pub mod hedgerow_process;
+pub mod history;
 pub mod owned_process;
 pub mod patience;
 pub mod postgres_server;

@@ -133,7 +133,7 @@ impl OrderSource {
             });
         }
         target.catalog.replace(entries);
-        checkpoint.record_tables(&target.catalog);
+        checkpoint.record_tables(&target.store, &target.catalog);
         Ok(checkpoint)
     }
 

@@ -143,6 +143,7 @@ impl OrderStream {
             resume: self.next_command,
             commit_time_us: now_us,
             transactions: std::mem::take(&mut self.transactions),
+            source: None,
             changes,
         }
     }

@@ -36,6 +36,10 @@ pub struct PublishedTable {
     pub row_filter: Option<String>,
     /// Whether we may read it.
     pub readable: bool,
+    /// The file that holds its rows: another one after every rewrite. 0 where there is none.
+    pub file: u32,
+    /// The highest number that a column ever had, dropped ones included.
+    pub number_max: i16,
     /// The published columns in the table's order.
     pub columns: Vec<PublishedColumn>,
     /// Indices into `columns` of what identifies a row in the log; `None` where nothing does.
@@ -57,6 +61,9 @@ pub struct PublishedColumn {
     pub wire_modifier: i32,
     /// The type; below a domain, its base type.
     pub base: SourceType,
+    /// The value of rows that were there before the column and have not been rewritten since, as
+    /// text.
+    pub missing: Option<String>,
 }
 
 impl PublishedTable {
@@ -76,6 +83,15 @@ impl PublishedTable {
             columns,
             key,
         }
+    }
+
+    /// Whether the log shows both alike, and both have the same rows in it.
+    pub fn has_shape_of(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.columns == other.columns
+            && self.key == other.key
+            && self.identity == other.identity
+            && self.row_filter == other.row_filter
     }
 
     /// The table's name in SQL.
@@ -104,7 +120,8 @@ impl PublishedTable {
 }
 
 impl PublishedColumn {
-    fn stored(&self) -> Column {
+    /// The column as it is stored.
+    pub fn stored(&self) -> Column {
         Column {
             name: self.name.clone(),
             column_type: column_type(self.base.oid, self.base.modifier),
@@ -147,6 +164,13 @@ pub(super) fn first(rows: Vec<Row>) -> Result<Row, ConnectionError> {
 pub enum Selection<'a> {
     /// Those of the publication with this name.
     Publication(&'a str),
+    /// Of those of a publication, the one with this object id.
+    Relation {
+        /// The publication.
+        publication: &'a str,
+        /// The object id.
+        relation: u32,
+    },
     /// Those that a publication of all tables would have.
     AllTables,
 }
@@ -162,7 +186,8 @@ pub fn read_tables(
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
          (SELECT sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t) AS tree_bytes, \
-         pg_table_size(c.oid), p.rowfilter, has_table_privilege(c.oid, 'SELECT') \
+         pg_table_size(c.oid), p.rowfilter, has_table_privilege(c.oid, 'SELECT'), \
+         coalesce(pg_relation_filenode(c.oid), 0), c.relnatts \
          {from} ORDER BY n.nspname, c.relname"
     ))?;
     rows.iter()
@@ -186,6 +211,8 @@ pub fn read_tables(
                 },
                 row_filter: row.get(7).map(str::to_owned),
                 readable: row.flag(8),
+                file: row.parse(9)?,
+                number_max: row.parse(10)?,
                 key: choose_key(identity, &indexes, &columns),
                 columns,
             })
@@ -199,8 +226,15 @@ fn from_tables(
     connection: &mut Connection,
     selection: Selection<'_>,
 ) -> Result<String, ConnectionError> {
+    let condition = match selection {
+        Selection::Relation { relation, .. } => format!(" AND c.oid = {relation}"),
+        _ => String::new(),
+    };
     let tables = match selection {
-        Selection::Publication(name) => {
+        Selection::Publication(name)
+        | Selection::Relation {
+            publication: name, ..
+        } => {
             let filters = if server_version(connection)? >= VERSION_WITH_FILTERS {
                 "rowfilter, attnames"
             } else {
@@ -216,7 +250,7 @@ fn from_tables(
     };
     Ok(format!(
         "FROM ({tables}) p JOIN pg_namespace n ON n.nspname = p.schemaname \
-         JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename"
+         JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename{condition}"
     ))
 }
 
@@ -235,7 +269,7 @@ fn read_columns(
     let domains = read_domains(connection)?;
     let rows = connection.query(&format!(
         "SELECT c.oid, a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod, \
-         format_type(a.atttypid, a.atttypmod) \
+         format_type(a.atttypid, a.atttypmod), (a.attmissingval::text::text[])[1] \
          {from} JOIN pg_attribute a ON a.attrelid = c.oid \
          WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' \
          AND (p.attnames IS NULL OR a.attname = ANY(p.attnames)) ORDER BY c.oid, a.attnum"
@@ -260,6 +294,7 @@ fn read_columns(
                         name: row.text(6)?.to_owned(),
                     },
                 ),
+                missing: row.get(7).map(str::to_owned),
             });
     }
     Ok(columns)
@@ -371,6 +406,7 @@ mod tests {
             wire_oid: 23,
             wire_modifier: -1,
             base,
+            missing: None,
         }
     }
 
@@ -386,6 +422,8 @@ mod tests {
             bytes: 0,
             row_filter: None,
             readable: true,
+            file: 1,
+            number_max: 3,
             columns: vec![column(1, "x", true), column(3, "y", false)],
             key,
         }

@@ -10,23 +10,33 @@
 //! it must vanish too: it is taken out of the open rows; if some of it has already gone out in
 //! a cut, the table stops (the determinism above makes that decision the same every time).
 //!
-//! Does not: touch a socket or a clock, decide when a batch's time has come.
+//! What happens to whole tables (a schema change, a copy that begins or ends) goes out in a batch
+//! of its own, right after one with everything before it: when a lost connection makes the stream
+//! begin again, it begins at or after that point. See [`tables`].
+//!
+//! Does not: touch the stream's socket or a clock, decide when a batch's time has come.
+
+mod tables;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use types::{ChangeBatch, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
+use tables::{Copy, Step};
+pub use tables::{CopyOrder, CopyOutcome};
+
 use super::POSTGRES_EPOCH_US;
-use super::pgoutput::{DecodeError, Message, Relation, decode};
-use super::state::WireTable;
+use super::connection::ConnectionError;
+use super::describe::Describe;
+use super::pgoutput::{DecodeError, Message, OldTuple, Relation, Tuple, decode};
+use super::state::{PostgresState, WireTable};
 use super::table_sink::{Place, RowError, TableSink};
 
 /// Bytes of messages after which a batch is cut.
 pub const BATCH_BYTES: usize = 4 << 20;
 /// What an operator can do about a stopped table.
-const COPY_AGAIN: &str = "Other tables go on. To replicate it again, start with an empty data \
-     directory";
+const COPY_AGAIN: &str = "Other tables go on. `hedgerow resync` copies it again";
 
 /// The stream is not what the protocol promises.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +47,9 @@ pub enum ChangesError {
     /// A message that does not belong where it came.
     #[error("the replication stream is out of order: {0}")]
     OutOfOrder(String),
+    /// The source's catalog could not be asked.
+    #[error(transparent)]
+    Describe(#[from] ConnectionError),
 }
 
 /// A replicated table, as it was copied.
@@ -49,12 +62,20 @@ pub struct ReplicatedTable {
     pub wire: WireTable,
     /// Whether its changes are no longer carried over.
     pub stopped: bool,
+    /// Whether its copy is not complete.
+    pub copying: bool,
 }
 
 /// One table, with its open rows.
 struct Table {
     replicated: ReplicatedTable,
     sink: TableSink,
+    /// The copy that goes on.
+    copy: Option<Copy>,
+    /// The transaction in which its shape changed last.
+    reshaped_at: CommitPosition,
+    /// The source has it no more.
+    gone: bool,
     /// The transaction of which rows have gone out in a cut; see [`Transaction::number`].
     partly_sent: u64,
     /// The transaction that wrote last.
@@ -66,8 +87,6 @@ struct Table {
 enum Described {
     /// A replicated table.
     Replicated(usize),
-    /// A new table under the name of a replicated one, which is stopped.
-    Successor,
     /// Not replicated. (A leaf of a partitioned table is described too, but has no changes.)
     Unknown(TableName),
 }
@@ -85,11 +104,35 @@ struct Transaction {
     repeated: bool,
 }
 
+/// What [`Changes`] begin with.
+pub struct Beginning {
+    /// The replicated tables.
+    pub tables: Vec<ReplicatedTable>,
+    /// What is remembered of the source.
+    pub state: PostgresState,
+    /// The lowest table id that was never used.
+    pub next_table: TableId,
+    /// Everything up to here was applied.
+    pub position: CommitPosition,
+    /// Where the source continues.
+    pub resume: u64,
+    /// Asks the source's catalog.
+    pub describe: Box<dyn Describe>,
+}
+
 /// Turns messages into batches.
 pub struct Changes {
     tables: Vec<Table>,
+    state: PostgresState,
+    next_table: TableId,
+    describe: Box<dyn Describe>,
+    /// What happens to whole tables after everything that has come in.
+    steps: Vec<Step>,
+    copies: Vec<CopyOrder>,
     /// The tables that this connection has described.
     relations: HashMap<u32, Described>,
+    /// How it has shown them last.
+    shown: HashMap<u32, Relation>,
     transaction: Option<Transaction>,
     transactions: u64,
     /// What comes before the open rows of the sinks.
@@ -100,29 +143,32 @@ pub struct Changes {
     start: CommitPosition,
     /// The position of the last commit that came in or was applied before.
     last: CommitPosition,
+    /// Where the source continues after it.
+    resume: u64,
     unknown: HashSet<TableName>,
     warnings: Vec<String>,
 }
 
 impl Changes {
-    /// Nothing has come in yet; everything up to `last` was applied before.
-    pub fn new(tables: Vec<ReplicatedTable>, last: CommitPosition) -> Self {
-        let table = |replicated: ReplicatedTable| Table {
-            sink: TableSink::new(replicated.id, &replicated.schema),
-            replicated,
-            partly_sent: 0,
-            written_by: 0,
-        };
+    /// Nothing has come in yet.
+    pub fn new(beginning: Beginning) -> Self {
         Self {
-            tables: tables.into_iter().map(table).collect(),
+            tables: beginning.tables.into_iter().map(Table::new).collect(),
+            state: beginning.state,
+            next_table: beginning.next_table,
+            describe: beginning.describe,
+            steps: Vec::new(),
+            copies: Vec::new(),
             relations: HashMap::new(),
+            shown: HashMap::new(),
             transaction: None,
             transactions: 0,
             batch: ChangeBatch::default(),
             batch_bytes: 0,
             cut_due: false,
-            start: last,
-            last,
+            start: beginning.position,
+            last: beginning.position,
+            resume: beginning.resume,
             unknown: HashSet::new(),
             warnings: Vec::new(),
         }
@@ -130,7 +176,7 @@ impl Changes {
 
     /// Forgets what came in since the last batch: the connection was lost, and the stream
     /// begins again after the last commit of the last batch, `last`.
-    pub fn reconnect(&mut self, last: CommitPosition) {
+    pub fn reconnect(&mut self, last: CommitPosition, resume: u64) {
         for table in &mut self.tables {
             drop(table.sink.take());
         }
@@ -147,8 +193,11 @@ impl Changes {
         self.cut_due = false;
         self.transaction = None;
         self.relations.clear();
+        self.shown.clear();
+        self.steps.clear();
         self.start = last;
         self.last = last;
+        self.resume = resume;
     }
 
     /// Takes one message of the output plugin in.
@@ -160,9 +209,11 @@ impl Changes {
                 })
             }
             Message::Update { relation, old, new } => {
-                self.row(relation, payload.len(), |sink, place| {
-                    sink.update(old, new, place)
-                })
+                let (old_row, bytes) = (old, payload.len());
+                match old_row.filter(|old| self.needs_old_row(relation, *old, new)) {
+                    Some(old) => self.move_row(relation, old, new, bytes),
+                    None => self.row(relation, bytes, |sink, place| sink.update(old, new, place)),
+                }
             }
             Message::Delete { relation, old } => {
                 self.row(relation, payload.len(), |sink, place| {
@@ -177,16 +228,14 @@ impl Changes {
                 end,
                 commit_time,
             } => self.commit(CommitPosition(commit_position), end, commit_time),
-            Message::Relation(relation) => {
-                self.relation(relation);
-                Ok(())
-            }
+            Message::Relation(relation) => self.relation(relation),
             Message::Truncate { relations } => self.truncate(&relations),
             Message::Ignored => Ok(()),
         }
     }
 
-    fn begin(&mut self, position: CommitPosition) -> Result<(), ChangesError> {
+    /// A transaction begins that commits at `position`.
+    pub fn begin(&mut self, position: CommitPosition) -> Result<(), ChangesError> {
         if let Some(open) = &self.transaction {
             let what = format!("a transaction begins inside that of {}", open.position);
             return Err(ChangesError::OutOfOrder(what));
@@ -206,7 +255,9 @@ impl Changes {
         Ok(())
     }
 
-    fn commit(
+    /// The transaction ends; the source continues at `end` after it. It committed at
+    /// `commit_time`, microseconds since 2000-01-01 UTC.
+    pub fn commit(
         &mut self,
         position: CommitPosition,
         end: u64,
@@ -222,6 +273,7 @@ impl Changes {
         };
         if !transaction.repeated {
             self.last = position;
+            self.resume = end;
             self.batch.committed = Some(position);
             self.batch.resume = end;
             self.batch.commit_time_us = commit_time.saturating_add(POSTGRES_EPOCH_US);
@@ -236,6 +288,7 @@ impl Changes {
         let reached = CommitPosition(wal_end.saturating_sub(1));
         if self.transaction.is_none() && reached > self.last {
             self.last = reached;
+            self.resume = wal_end;
             self.batch.committed = Some(reached);
             self.batch.resume = wal_end;
         }
@@ -266,6 +319,77 @@ impl Changes {
         Ok(Some((transaction.number, place)))
     }
 
+    /// The table that takes a change, and the change's place; `None` where none takes it.
+    fn taker(
+        &mut self,
+        relation: u32,
+        bytes: usize,
+    ) -> Result<Option<(usize, Place)>, ChangesError> {
+        let Some((number, place)) = self.next_change(bytes)? else {
+            return Ok(None);
+        };
+        let Some(index) = self.table_of(relation)? else {
+            return Ok(None);
+        };
+        let table = &mut self.tables[index];
+        if table.replicated.stopped || table.is_passed_over(place.position) {
+            return Ok(None);
+        }
+        table.written_by = number;
+        Ok(Some((index, place)))
+    }
+
+    fn needs_old_row(&self, relation: u32, old: OldTuple<'_>, new: Tuple<'_>) -> bool {
+        match self.relations.get(&relation) {
+            Some(Described::Replicated(index)) => self.tables[*index].sink.needs_old_row(old, new),
+            _ => false,
+        }
+    }
+
+    /// Takes in an update that the apply loop has to complete from the old row. What came before
+    /// it goes before it, so a truncation of the same transaction cannot take that back any more.
+    fn move_row(
+        &mut self,
+        relation: u32,
+        old: OldTuple<'_>,
+        new: Tuple<'_>,
+        bytes: usize,
+    ) -> Result<(), ChangesError> {
+        let Some((index, place)) = self.taker(relation, bytes)? else {
+            return Ok(());
+        };
+        let table = &mut self.tables[index];
+        let id = table.sink.table();
+        if let Some(copy) = &mut table.copy {
+            // The old row may not have been copied yet. The snapshot has the new one.
+            copy.disturb(place.position);
+            let deleted = table.sink.delete(old, place);
+            if let Err(error) = deleted {
+                self.stop(index, error.to_string());
+            }
+            return Ok(());
+        }
+        let before = table.sink.take();
+        table.partly_sent = table.written_by;
+        let moved = table.sink.update(Some(old), new, place);
+        if !before.is_empty() {
+            let rows = before;
+            self.batch
+                .changes
+                .push(TableChange::Rows { table: id, rows });
+        }
+        match moved {
+            Ok(()) => {
+                let rows = self.tables[index].sink.take();
+                self.batch
+                    .changes
+                    .push(TableChange::Move { table: id, rows });
+            }
+            Err(error) => self.stop(index, error.to_string()),
+        }
+        Ok(())
+    }
+
     /// Takes in one change of one row.
     fn row(
         &mut self,
@@ -273,62 +397,25 @@ impl Changes {
         bytes: usize,
         append: impl FnOnce(&mut TableSink, Place) -> Result<(), RowError>,
     ) -> Result<(), ChangesError> {
-        let Some((number, place)) = self.next_change(bytes)? else {
+        let Some((index, place)) = self.taker(relation, bytes)? else {
             return Ok(());
         };
-        let Some(index) = self.table_of(relation)? else {
-            return Ok(());
-        };
-        let table = &mut self.tables[index];
-        if table.replicated.stopped {
-            return Ok(());
-        }
-        table.written_by = number;
-        let appended = append(&mut table.sink, place);
+        let appended = append(&mut self.tables[index].sink, place);
         if let Err(error) = appended {
             self.stop(index, error.to_string());
         }
         Ok(())
     }
 
-    /// Takes in the description of a table.
-    fn relation(&mut self, relation: Relation) {
-        let by_id = self
-            .tables
-            .iter()
-            .position(|t| t.replicated.wire.relation == relation.id);
-        let by_name = self
-            .tables
-            .iter()
-            .position(|t| t.replicated.schema.name == relation.name);
-        let id = relation.id;
-        let described = match (by_id, by_name) {
-            (Some(index), _) => {
-                if let Some(difference) = difference(&self.tables[index].replicated, &relation) {
-                    self.stop(index, difference);
-                }
-                Described::Replicated(index)
-            }
-            (None, Some(index)) => {
-                let reason = "the table was dropped and created again at the source";
-                self.stop(index, reason.to_owned());
-                Described::Successor
-            }
-            (None, None) => Described::Unknown(relation.name),
-        };
-        self.relations.insert(id, described);
-    }
-
     /// The replicated table that a change belongs to; warns where there is none.
     fn table_of(&mut self, relation: u32) -> Result<Option<usize>, ChangesError> {
         match self.relations.get(&relation) {
             Some(Described::Replicated(index)) => Ok(Some(*index)),
-            Some(Described::Successor) => Ok(None),
             Some(Described::Unknown(name)) => {
                 if self.unknown.insert(name.clone()) {
                     self.warnings.push(format!(
-                        "table {name} was published after the initial copy and is not \
-                         replicated; start with an empty data directory to include it"
+                        "table {name} is in the log, but not in the publication, and is not \
+                         replicated"
                     ));
                 }
                 Ok(None)
@@ -349,8 +436,13 @@ impl Changes {
                 continue;
             };
             let table = &mut self.tables[index];
-            if table.replicated.stopped {
+            if table.replicated.stopped || table.is_passed_over(position) {
                 continue;
+            }
+            table.written_by = number;
+            if let Some(copy) = &mut table.copy {
+                // Rows that are copied later would have to be hidden, too.
+                copy.disturb(position);
             }
             if table.partly_sent == number {
                 let reason = "a large transaction wrote to the table and then truncated it";
@@ -374,6 +466,7 @@ impl Changes {
         if std::mem::replace(&mut table.replicated.stopped, true) {
             return;
         }
+        table.copy = None;
         let position = match &self.transaction {
             Some(open) => CommitPosition(open.position.0.saturating_sub(1)),
             None => self.last,
@@ -430,50 +523,10 @@ impl Changes {
             self.batch.changes.push(TableChange::Rows { table, rows });
         }
         self.batch_bytes = 0;
-        self.cut_due = false;
-        std::mem::take(&mut self.batch)
+        let batch = std::mem::take(&mut self.batch);
+        self.cut_due = self.carry_out_steps();
+        batch
     }
-}
-
-/// In what a table differs from how it was copied.
-fn difference(table: &ReplicatedTable, now: &Relation) -> Option<String> {
-    let schema = &table.schema;
-    if schema.name != now.name {
-        return Some(format!(
-            "the table was renamed to {} at the source",
-            now.name
-        ));
-    }
-    let columns: Vec<_> = schema.columns.iter().filter(|c| !c.hidden).collect();
-    for column in &columns {
-        if !now.columns.iter().any(|c| c.name == column.name) {
-            return Some(format!("column \"{}\" was dropped or renamed", column.name));
-        }
-    }
-    for column in &now.columns {
-        if !columns.iter().any(|c| c.name == column.name) {
-            return Some(format!("column \"{}\" was added", column.name));
-        }
-    }
-    let types = columns.iter().zip(&table.wire.types).zip(&now.columns);
-    for ((column, &(oid, modifier)), found) in types {
-        if column.name != found.name {
-            return Some("the order of its columns changed".to_owned());
-        }
-        if (oid, modifier) != (found.type_oid, found.modifier) {
-            return Some(format!("the type of column \"{}\" changed", column.name));
-        }
-    }
-    identity_difference(schema, now)
-}
-
-/// Whether the log still identifies rows by the tree's key.
-fn identity_difference(schema: &TableSchema, now: &Relation) -> Option<String> {
-    if !schema.has_source_key() || now.identity == b'f' {
-        return None;
-    }
-    let same = (0..now.columns.len()).all(|c| now.columns[c].identity == schema.key.contains(&c));
-    (!same).then(|| "its primary key or replica identity changed".to_owned())
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@
 //! * [`slot`]: publication and replication slot. [`state`]: what is remembered of the source.
 //! * [`copy`]: the initial copy; [`copy_text`]: the lines that COPY sends.
 //! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
+//! * [`in_progress`]: transactions that are sent before they commit; [`spool`]: their messages.
+//! * [`shape`]: what becomes of a table that changed its shape; [`describe`]: the source's catalog,
+//!   asked while the log is followed; [`resync`]: the copy of one table meanwhile.
 //! * [`stream`]: the socket thread that follows the log; [`pace`]: when it reads.
 //! * [`source`]: all of it as a [`crate::source::Source`].
 //! * [`digest`]: order-independent digests of tables.
@@ -21,15 +24,20 @@ pub mod config;
 pub mod connection;
 mod copy;
 mod copy_text;
+mod describe;
 mod digest;
+mod in_progress;
 
 #[cfg(test)]
 mod messages;
 mod pace;
 pub mod pgoutput;
 pub mod preflight;
+pub mod resync;
+mod shape;
 mod slot;
 pub mod source;
+mod spool;
 mod state;
 mod stream;
 mod table_sink;

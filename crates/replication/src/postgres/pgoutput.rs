@@ -1,11 +1,14 @@
 //! Decoder of logical replication: the stream's wrappers and `pgoutput`'s messages, protocol
-//! version 2 without streaming of transactions in progress.
+//! version 2. [`decode_streamed`] looks at what belongs to transactions in progress; the messages
+//! inside are then ordinary ones.
 //!
 //! Decoded messages borrow from the buffer. Every length is checked before it is used: any
 //! bytes at all give a message or an error, never a panic. `docs/format/postgres-stream.md`
 //! lists what is read and what is ignored.
 
 use types::TableName;
+
+use super::spool::TransactionId;
 
 /// Bytes that are not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,6 +107,47 @@ pub enum Message<'a> {
     },
     /// A kind that does not matter to us: origin, type, logical message.
     Ignored,
+}
+
+/// What a message has to do with transactions in progress.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Streamed<'a> {
+    /// Nothing: it is for [`decode`].
+    Ordinary,
+    /// A block of a transaction begins.
+    Start {
+        /// The transaction.
+        transaction: TransactionId,
+    },
+    /// The block ends.
+    Stop,
+    /// A message inside a block.
+    Part {
+        /// The transaction or subtransaction that it belongs to.
+        part: TransactionId,
+        /// The message's kind.
+        kind: u8,
+        /// What follows the kind in the ordinary message.
+        content: &'a [u8],
+    },
+    /// A transaction commits.
+    Commit {
+        /// The transaction.
+        transaction: TransactionId,
+        /// The position of its commit record.
+        commit_position: u64,
+        /// The end of its commit record.
+        end: u64,
+        /// When it committed, microseconds since 2000-01-01 UTC.
+        commit_time: i64,
+    },
+    /// A part of a transaction is rolled back.
+    Abort {
+        /// The transaction.
+        transaction: TransactionId,
+        /// The part; the transaction itself for all of it.
+        part: TransactionId,
+    },
 }
 
 /// The shape of a table.
@@ -380,6 +424,47 @@ pub fn decode(payload: &[u8]) -> Result<Message<'_>, DecodeError> {
     };
     reader.end(kind)?;
     Ok(message)
+}
+
+/// Tells what a message has to do with transactions in progress; `in_block`: a block has begun
+/// and not ended.
+pub fn decode_streamed(payload: &[u8], in_block: bool) -> Result<Streamed<'_>, DecodeError> {
+    let mut reader = Reader { rest: payload };
+    let kind = reader.u8("kind")?;
+    let streamed = match kind {
+        b'S' => {
+            let transaction = TransactionId(reader.u32("transaction id")?);
+            reader.u8("first block flag")?;
+            Streamed::Start { transaction }
+        }
+        b'E' => Streamed::Stop,
+        b'c' => {
+            let transaction = TransactionId(reader.u32("transaction id")?);
+            reader.u8("flags")?;
+            Streamed::Commit {
+                transaction,
+                commit_position: reader.u64("commit position")?,
+                end: reader.u64("end position")?,
+                commit_time: reader.u64("commit time")? as i64,
+            }
+        }
+        b'A' => Streamed::Abort {
+            transaction: TransactionId(reader.u32("transaction id")?),
+            part: TransactionId(reader.u32("subtransaction id")?),
+        },
+        b'I' | b'U' | b'D' | b'T' | b'R' | b'Y' | b'M' if in_block => {
+            let part = TransactionId(reader.u32("transaction id")?);
+            let content = reader.rest;
+            return Ok(Streamed::Part {
+                part,
+                kind,
+                content,
+            });
+        }
+        _ => return Ok(Streamed::Ordinary),
+    };
+    reader.end(kind)?;
+    Ok(streamed)
 }
 
 fn update<'a>(reader: &mut Reader<'a>) -> Result<Message<'a>, DecodeError> {

@@ -13,11 +13,13 @@
 use types::{CommitPosition, TableId};
 
 use super::catalog::{PublishedTable, Selection, read_tables};
-use super::changes::{Changes, ReplicatedTable};
+use super::changes::{Beginning, Changes, ReplicatedTable};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::{Copied, Job, copy_tables, open_at};
+use super::describe::ServerCatalog;
 use super::preflight::{Fault, Severity, check_connected};
+use super::resync::Resyncs;
 use super::slot::{self, SystemIdentity};
 use super::state::{PostgresState, WireTable};
 use super::stream::{Start, Stream};
@@ -32,6 +34,7 @@ const RETRY: std::time::Duration = std::time::Duration::from_secs(2);
 /// A PostgreSQL server as a source of changes.
 pub struct PostgresSource {
     config: PostgresConfig,
+    resyncs: Resyncs,
 }
 
 impl PostgresSource {
@@ -40,7 +43,13 @@ impl PostgresSource {
 
     /// The source at `config`.
     pub fn new(config: PostgresConfig) -> Self {
-        Self { config }
+        let resyncs = Resyncs::default();
+        Self { config, resyncs }
+    }
+
+    /// Where to ask the running source to copy a table again.
+    pub fn resyncs(&self) -> Resyncs {
+        self.resyncs.clone()
     }
 }
 
@@ -50,6 +59,7 @@ impl Source for PostgresSource {
             let left_over = match Checkpoint::load(&target.store)? {
                 Some(checkpoint) if checkpoint.phase == Phase::Streaming => {
                     self.check_settings(&checkpoint)?;
+                    remove_leftovers(&checkpoint, target)?;
                     return Ok(checkpoint);
                 }
                 left_over => left_over,
@@ -73,12 +83,23 @@ impl Source for PostgresSource {
     fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError> {
         let state = PostgresState::from_value(&start.source)?;
         let position = feed.status.visible();
-        let changes = Changes::new(replicated_tables(&state, feed), position);
+        let describe = ServerCatalog::new(self.config.clone(), feed.stop.clone());
+        let changes = Changes::new(Beginning {
+            tables: replicated_tables(&state, feed),
+            state: state.clone(),
+            next_table: feed.store.next_table(),
+            position,
+            resume: start.resume,
+            describe: Box::new(describe),
+        });
         let start = Start {
             position,
             resume: start.resume,
         };
-        Stream::new(&self.config, &state, feed, changes, start).run()
+        let resyncs = self.resyncs.clone();
+        Stream::new(&self.config, &state, feed, changes, resyncs, start)
+            .map_err(|error| SourceError::Refused(error.to_string()))?
+            .run()
     }
 }
 
@@ -99,6 +120,17 @@ impl PostgresSource {
     }
 }
 
+/// Removes trees that the checkpoint does not know: what they were made for did not become
+/// durable, or they had been replaced.
+fn remove_leftovers(checkpoint: &Checkpoint, target: &Target) -> Result<(), SourceError> {
+    for (tree, _) in target.store.tables() {
+        if !checkpoint.tables.iter().any(|record| record.id == tree.0) {
+            target.store.drop_table(tree)?;
+        }
+    }
+    Ok(())
+}
+
 /// The tables that the stream carries.
 fn replicated_tables(state: &PostgresState, feed: &Feed) -> Vec<ReplicatedTable> {
     let table = |wire: &WireTable| {
@@ -108,6 +140,7 @@ fn replicated_tables(state: &PostgresState, feed: &Feed) -> Vec<ReplicatedTable>
             schema: entry.schema.clone(),
             wire: wire.clone(),
             stopped: matches!(entry.state, TableState::Stopped { .. }),
+            copying: entry.state == TableState::Copying,
         })
     };
     state.tables.iter().filter_map(table).collect()
@@ -225,7 +258,7 @@ impl InitialCopy<'_> {
         checkpoint.phase = Phase::Streaming;
         checkpoint.resume = slot.consistent_point.0;
         checkpoint.commit_time_us = self.target.clock.wall_us();
-        checkpoint.record_tables(&self.target.catalog);
+        checkpoint.record_tables(&self.target.store, &self.target.catalog);
         self.store(position, &checkpoint)?;
         status.count(0, copied.rows);
         status.set_visible(position, checkpoint.commit_time_us);

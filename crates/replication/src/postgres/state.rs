@@ -31,6 +31,15 @@ pub struct WireTable {
     pub relation: u32,
     /// Type and modifier of each column.
     pub types: Vec<(u32, i32)>,
+    /// The file that held its rows at the source; 0 where there was none, or it is not known.
+    #[serde(default)]
+    pub file: u32,
+    /// The highest number that a column ever had.
+    #[serde(default)]
+    pub number_max: i16,
+    /// The publication's row filter.
+    #[serde(default)]
+    pub row_filter: Option<String>,
 }
 
 impl WireTable {
@@ -45,6 +54,9 @@ impl WireTable {
             table: table.0,
             relation: published.relation,
             types,
+            file: published.file,
+            number_max: published.number_max,
+            row_filter: published.row_filter.clone(),
         }
     }
 }

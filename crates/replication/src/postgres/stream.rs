@@ -9,6 +9,10 @@
 //!    for the apply loop: a slow apply never costs the connection;
 //! 4. wait for bytes.
 //!
+//! Large transactions come while they are still in progress and wait in spools (see
+//! [`super::in_progress`]) until they commit. Should the spools become too large, the stream begins
+//! again without that, and the server keeps them instead.
+//!
 //! A lost connection is made again with growing, jittered pauses, and everything that could
 //! mean a gap is checked before a single change is read (see [`super::slot`]).
 //!
@@ -17,17 +21,20 @@
 
 use std::time::Duration;
 
-use crossbeam_channel::{SendTimeoutError, TrySendError};
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender, TrySendError};
 use rand::Rng;
 use types::{ChangeBatch, CommitPosition};
 
 use super::POSTGRES_EPOCH_US;
-use super::changes::{Changes, ChangesError};
+use super::changes::{Changes, ChangesError, CopyOrder};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Frame, Mode, literal, server_error};
+use super::in_progress::{CommittedSpool, InProgress, InProgressError, Taken};
 use super::pace::{self, Pace};
 use super::pgoutput::{DecodeError, Wrapper, status_update, unwrap};
+use super::resync::{CopyReport, Resyncs, TableCopy};
 use super::slot::{self, CheckError};
+use super::spool::{SpoolError, Spools};
 use super::state::PostgresState;
 use crate::checkpoint::CheckpointError;
 use crate::source::{Feed, SourceError};
@@ -45,6 +52,10 @@ const CATCH_UP_INTERVAL: Duration = Duration::from_millis(50);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// The longest wait for bytes, so that a request to stop is seen.
 const TURN: Duration = Duration::from_millis(100);
+/// What transactions in progress may take on the disk.
+const SPOOL_BYTES_MAX: u64 = 16 << 30;
+/// How often our tables are compared with those of the publication.
+const COMPARE_INTERVAL: Duration = Duration::from_secs(20);
 /// The first pause before a lost connection is made again; it doubles each time.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The longest pause before a lost connection is made again.
@@ -63,6 +74,8 @@ enum StreamError {
     Check(#[from] CheckError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    #[error(transparent)]
+    InProgress(#[from] InProgressError),
     #[error("message {0:?} on the replication stream")]
     Message(char),
     #[error("the server has not answered for {} seconds", SILENCE_MAX.as_secs())]
@@ -78,7 +91,11 @@ impl StreamError {
     /// Whether a new connection may help.
     fn passes(&self) -> bool {
         match self {
-            Self::Connection(error) | Self::Check(CheckError::Connection(error)) => error.passes(),
+            Self::Connection(error)
+            | Self::Check(CheckError::Connection(error))
+            | Self::Changes(ChangesError::Describe(error)) => error.passes(),
+            // Without streaming the source keeps them itself, until they commit.
+            Self::InProgress(InProgressError::Spool(_)) => true,
             Self::Silent | Self::Ended => true,
             _ => false,
         }
@@ -90,6 +107,7 @@ impl StreamError {
             Self::ApplyEnded
                 | Self::Connection(ConnectionError::Stopped)
                 | Self::Check(CheckError::Connection(ConnectionError::Stopped))
+                | Self::Changes(ChangesError::Describe(ConnectionError::Stopped))
         )
     }
 }
@@ -109,6 +127,9 @@ pub struct Stream<'a> {
     state: &'a PostgresState,
     feed: &'a Feed,
     changes: Changes,
+    in_progress: InProgress,
+    /// Whether the server sends transactions that are in progress.
+    streaming: bool,
     /// What the last batch ended with.
     sent: Start,
     last_sent_at: Duration,
@@ -121,6 +142,10 @@ pub struct Stream<'a> {
     received: u64,
     confirmed: u64,
     answer_due: bool,
+    /// Reports of the copies that go on.
+    reports: (Sender<CopyReport>, Receiver<CopyReport>),
+    resyncs: Resyncs,
+    compared_at: Duration,
 }
 
 impl<'a> Stream<'a> {
@@ -130,9 +155,14 @@ impl<'a> Stream<'a> {
         state: &'a PostgresState,
         feed: &'a Feed,
         changes: Changes,
+        resyncs: Resyncs,
         start: Start,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, SpoolError> {
+        let disk = feed.disk.clone();
+        let spools = Spools::new(disk, &feed.spool_directory, SPOOL_BYTES_MAX)?;
+        Ok(Self {
+            in_progress: InProgress::new(spools),
+            streaming: true,
             config,
             state,
             feed,
@@ -146,7 +176,10 @@ impl<'a> Stream<'a> {
             received: start.resume,
             confirmed: 0,
             answer_due: false,
-        }
+            reports: crossbeam_channel::unbounded(),
+            resyncs,
+            compared_at: Duration::ZERO,
+        })
     }
 
     /// Follows the log until told to stop; an error when that is not possible any more.
@@ -170,7 +203,11 @@ impl<'a> Stream<'a> {
             self.feed
                 .status
                 .set_state(SourceState::Reconnecting, Some(error.to_string()));
-            self.changes.reconnect(self.sent.position);
+            if matches!(error, StreamError::InProgress(_)) {
+                self.streaming = false;
+            }
+            self.in_progress.reconnect();
+            self.changes.reconnect(self.sent.position, self.sent.resume);
             if self
                 .feed
                 .stop
@@ -189,8 +226,11 @@ impl<'a> Stream<'a> {
         self.feed.status.set_state(SourceState::CatchingUp, None);
         self.last_heard_at = self.feed.clock.monotonic();
         self.answer_due = true;
+        self.compare_tables()?;
+        self.send_what_must_go(&mut connection)?;
         while !self.feed.stop.is_set() {
             self.take_in(&mut connection)?;
+            self.see_to_tables(&mut connection)?;
             self.send_when_due()?;
             self.report_when_due(&mut connection)?;
             self.nap();
@@ -241,8 +281,9 @@ impl<'a> Stream<'a> {
         self.set_pace(&mut connection)?;
         connection.copy_both(&format!(
             "START_REPLICATION SLOT \"{}\" LOGICAL {resume} (proto_version '2', \
-             publication_names {})",
+             streaming '{}', publication_names {})",
             config.slot,
+            if self.streaming { "on" } else { "off" },
             literal(&super::connection::identifier(&self.state.publication))
         ))?;
         tracing::info!(source = self.feed.status.name(), %resume, "following the log");
@@ -252,9 +293,9 @@ impl<'a> Stream<'a> {
     /// Takes in every message that has been received.
     fn take_in(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
         while let Some(frame) = connection.buffered_frame()? {
-            self.take_in_frame(frame)?;
-            if self.changes.must_cut() {
-                self.send_and_wait(connection)?;
+            match self.take_in_frame(frame)? {
+                None => self.send_what_must_go(connection)?,
+                Some(committed) => self.take_in_spool(&committed, connection)?,
             }
         }
         let status = &self.feed.status;
@@ -266,12 +307,95 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    fn take_in_frame(&mut self, frame: Frame<'_>) -> Result<(), StreamError> {
+    /// Sees to copies: of tables that are new, that were asked for, that are complete.
+    fn see_to_tables(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        while let Ok((table, outcome)) = self.reports.1.try_recv() {
+            self.changes.copied(table, outcome)?;
+        }
+        while let Ok(request) = self.resyncs.receiver.try_recv() {
+            let answer = self.changes.resync(&request.table)?;
+            self.send_what_must_go(connection)?;
+            // Who asked may have lost patience.
+            _ = request.answer.send(answer);
+        }
+        if self.feed.clock.monotonic() - self.compared_at >= COMPARE_INTERVAL {
+            self.compare_tables()?;
+        }
+        self.changes.complete_copies()?;
+        self.send_what_must_go(connection)
+    }
+
+    fn compare_tables(&mut self) -> Result<(), StreamError> {
+        self.changes.compare_tables()?;
+        self.compared_at = self.feed.clock.monotonic();
+        Ok(())
+    }
+
+    /// Hands on what must not wait, and has the copies begin whose trees are in it.
+    fn send_what_must_go(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        let mut lost = Ok(());
+        while self.changes.must_cut() {
+            // What follows belongs together: a lost connection must not come between.
+            lost = lost.and(self.send_and_wait(connection));
+            for order in self.changes.take_copies() {
+                self.begin_copy(order);
+            }
+            if matches!(lost, Err(StreamError::ApplyEnded)) {
+                break;
+            }
+        }
+        lost
+    }
+
+    /// The hold is taken before the batch that makes the tree goes out.
+    fn begin_copy(&self, order: CopyOrder) {
+        let table = order.published.name.clone();
+        tracing::info!(%table, "copying a table");
+        let copy = TableCopy {
+            order,
+            hold: self.feed.store.hold_history(),
+            target: self.feed.target(),
+            config: self.config.clone(),
+            reports: self.reports.0.clone(),
+        };
+        (self.feed.spawner)("copy", Box::new(move || copy.run()));
+    }
+
+    /// Takes in a transaction that was sent before it committed.
+    fn take_in_spool(
+        &mut self,
+        committed: &CommittedSpool,
+        connection: &mut Connection,
+    ) -> Result<(), StreamError> {
+        let position = CommitPosition(committed.commit_position);
+        self.changes.begin(position)?;
+        if let Some(spool) = &committed.spool {
+            let mut messages = spool.messages();
+            while let Some(message) = messages.next_message().map_err(InProgressError::Spool)? {
+                self.changes.message(message)?;
+                if self.changes.must_cut() {
+                    self.send_what_must_go(connection)?;
+                    self.report_when_due(connection)?;
+                }
+            }
+        }
+        self.changes
+            .commit(position, committed.end, committed.commit_time)?;
+        self.send_what_must_go(connection)
+    }
+
+    /// Takes a message in; a transaction that was sent in progress and has committed is the
+    /// caller's to take in.
+    fn take_in_frame(&mut self, frame: Frame<'_>) -> Result<Option<CommittedSpool>, StreamError> {
         match frame.tag {
             b'd' => match unwrap(frame.body)? {
                 Wrapper::Data { position, payload } => {
                     self.received = self.received.max(position);
-                    self.changes.message(payload)?;
+                    match self.in_progress.take(payload)? {
+                        Taken::Ordinary => self.changes.message(payload)?,
+                        Taken::Kept => {}
+                        Taken::Committed(committed) => return Ok(Some(committed)),
+                    }
                 }
                 Wrapper::Keepalive { wal_end, reply } => {
                     self.received = self.received.max(wal_end);
@@ -284,7 +408,7 @@ impl<'a> Stream<'a> {
             b'c' | b'C' | b'Z' => return Err(StreamError::Ended),
             tag => return Err(StreamError::Message(char::from(tag))),
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Hands a batch on if its time has come and the apply loop can take it.
@@ -304,19 +428,23 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Hands a batch on, however long the apply loop takes, and keeps the connection alive.
+    /// Hands a batch on, however long the apply loop takes, and keeps the connection alive. The
+    /// batch arrives even if the connection is lost meanwhile: the stream goes on behind it.
     fn send_and_wait(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
         let mut batch = self.take_batch();
+        let mut kept_alive = Ok(());
         loop {
             match self.feed.batches.send_timeout(batch, TURN) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return kept_alive,
                 Err(SendTimeoutError::Timeout(back)) => batch = back,
                 Err(SendTimeoutError::Disconnected(_)) => return Err(StreamError::ApplyEnded),
             }
             if self.feed.stop.is_set() {
                 return Err(StreamError::ApplyEnded);
             }
-            self.report_when_due(connection)?;
+            if kept_alive.is_ok() {
+                kept_alive = self.report_when_due(connection);
+            }
             self.last_heard_at = self.feed.clock.monotonic();
         }
     }

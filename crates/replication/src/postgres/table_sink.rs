@@ -4,7 +4,8 @@
 //! * the key stays, every cell is known: a put;
 //! * the key stays, large cells are "unchanged" and the log does not have them: a patch;
 //! * the key changes: a delete of the old key and a put of the new one. If a cell is unchanged
-//!   and not in the log, nobody knows the new row's value without a look-up: the table stops.
+//!   and not in the log, the put is a patch, which only a look-up of the old row completes (see
+//!   [`crate::moved_row`]).
 //!
 //! Invariant: after every call the builder holds whole versions only.
 
@@ -37,12 +38,6 @@ pub enum RowError {
     /// The log does not say which row is meant.
     #[error("an UPDATE or DELETE does not carry the value of key column \"{0}\"")]
     KeyNotInLog(String),
-    /// A key changed and the new row is not completely in the log.
-    #[error(
-        "an UPDATE changed a key and left the large value of column \"{0}\" out of the log; \
-         with REPLICA IDENTITY FULL at the source it would be there"
-    )]
-    KeyChangedValueNotInLog(String),
 }
 
 /// The open rows of one table.
@@ -110,6 +105,11 @@ impl TableSink {
         self.whole(place, |sink| sink.try_update(old, new, place))
     }
 
+    /// Whether an update gives the row another key and leaves a cell of it out of the log.
+    pub fn needs_old_row(&self, old: OldTuple<'_>, new: Tuple<'_>) -> bool {
+        self.has_key && self.has_unknown_cell(old, new) && self.key_changed(old.tuple(), new)
+    }
+
     /// Appends the deletion of a row.
     pub fn delete(&mut self, old: OldTuple<'_>, place: Place) -> Result<(), RowError> {
         self.whole(place, |sink| sink.tombstone(old.tuple(), place))
@@ -172,11 +172,6 @@ impl TableSink {
             return self.put(new, None, place);
         };
         if self.key_changed(old.tuple(), new) {
-            if let Some(column) = self.unknown_cell(old, new) {
-                return Err(RowError::KeyChangedValueNotInLog(
-                    self.names[column].clone(),
-                ));
-            }
             self.tombstone(old.tuple(), place)?;
         }
         self.put(new, Some(old), place)
@@ -193,13 +188,10 @@ impl TableSink {
             })
     }
 
-    /// A column whose new value is not in the log.
-    fn unknown_cell(&self, old: OldTuple<'_>, new: Tuple<'_>) -> Option<usize> {
-        let known = |column: usize| matches!(old, OldTuple::Row(_)) || self.in_key[column];
-        let mut cells = new.cells().enumerate();
-        cells
-            .find(|&(c, cell)| cell == Cell::Unchanged && !known(c))
-            .map(|(column, _)| column)
+    /// Whether the new value of some column is not in the log.
+    fn has_unknown_cell(&self, old: OldTuple<'_>, new: Tuple<'_>) -> bool {
+        let is_unknown = |(cell, in_key): (Cell<'_>, &bool)| cell == Cell::Unchanged && !in_key;
+        matches!(old, OldTuple::Key(_)) && new.cells().zip(&self.in_key).any(is_unknown)
     }
 
     /// Appends a put of the new row, or a patch where the log lacks cells of it.

@@ -8,7 +8,7 @@
 //! The hot types are parsed by hand, byte by byte, because a general parser costs several times
 //! more than the rest of decoding a row.
 
-use types::{ColumnBuilder, ColumnType, TableSchema};
+use types::{Column, ColumnBuilder, ColumnType, TableSchema};
 
 use super::types::is_blank_padded;
 
@@ -44,17 +44,17 @@ struct NotAValue;
 impl CellParser {
     /// The parsers of a table's source columns, in order.
     pub fn for_schema(schema: &TableSchema) -> Vec<Self> {
-        let parser = |column: &types::Column| Self {
+        let columns = schema.columns.iter().filter(|c| !c.hidden);
+        columns.map(Self::new).collect()
+    }
+
+    /// The parser of a column.
+    pub fn new(column: &Column) -> Self {
+        Self {
             column: column.name.clone(),
             column_type: column.column_type,
             trim_blanks: is_blank_padded(column.source_type.oid),
-        };
-        schema
-            .columns
-            .iter()
-            .filter(|c| !c.hidden)
-            .map(parser)
-            .collect()
+        }
     }
 
     /// Appends one value. On an error nothing was appended.

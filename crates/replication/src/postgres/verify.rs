@@ -18,7 +18,6 @@ use arrow_array::ArrayRef;
 use arrow_cast::display::array_value_to_string;
 use env::Clock;
 use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreError};
-use rand::Rng;
 use types::{ColumnBuilder, CommitPosition, TableName, TableSchema};
 
 use super::catalog::{PublishedTable, Selection, read_tables};
@@ -27,6 +26,7 @@ use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::open_at;
 use super::copy_text::LineParser;
 use super::digest::{RowHash, TableDigest, hash_rows};
+use super::resync::temporary_slot;
 use super::slot;
 use super::table_sink::RowError;
 use crate::catalog::{Catalog, TableEntry, TableState};
@@ -122,7 +122,7 @@ pub fn verify(
             .map(|table| (table.name.clone(), table))
             .collect();
     let position = verifier.snapshot.position();
-    for entry in request.catalog.tables() {
+    for entry in request.catalog.tables_at(position) {
         let published = published.remove(&entry.schema.name);
         each(verifier.table(&entry, published.as_ref())?);
     }
@@ -146,14 +146,8 @@ impl<'a> Verifier<'a> {
     fn pin(request: &VerifyRequest<'a>) -> Result<Self, VerifyError> {
         let hold = request.store.hold_history();
         let mut replication = Connection::open(request.config, Mode::Replication, request.stop)?;
-        let name = format!(
-            "{}_verify_{:08x}",
-            request.config.slot,
-            rand::rng().random::<u32>()
-        );
-        // PostgreSQL's names are at most 63 bytes; the random end must stay.
-        let name = &name[name.len().saturating_sub(63)..];
-        let slot = slot::create(&mut replication, name, true)?;
+        let name = temporary_slot(request.config, "verify");
+        let slot = slot::create(&mut replication, &name, true)?;
         let source = open_at(request.config, &slot.snapshot, request.stop)?;
         // The snapshot lives on in the session that took it; the slot is no longer needed.
         drop(replication);

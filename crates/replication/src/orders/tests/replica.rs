@@ -57,6 +57,8 @@ impl Running {
             catalog: catalog.clone(),
             status: Arc::new(Status::new(env.clock.clone())),
             clock: env.clock,
+            disk: env.disk,
+            spool_directory: directory.join("spool"),
             spawner: Arc::new(move |name, work| {
                 let thread = std::thread::Builder::new()
                     .name(name.to_owned())

@@ -3,11 +3,17 @@
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, UInt64Type};
-use types::{Column, ColumnType, VersionKind, VersionRows};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use types::{Column, ColumnOrigin, ColumnType, SourceType, VersionKind, VersionRows};
 
+use super::super::catalog::{PublishedColumn, PublishedTable};
 use super::super::messages as write;
 use super::super::messages::{Null, Text, Unchanged, WrittenCell};
+use super::super::slot::SystemIdentity;
 use super::*;
+
+mod shapes;
 
 const INT4: u32 = 23;
 const TEXT: u32 = 25;
@@ -16,22 +22,24 @@ const KEYED: u32 = 100;
 /// A table without a key.
 const KEYLESS: u32 = 200;
 
-fn column(name: &str, column_type: ColumnType, hidden: bool) -> Column {
-    Column {
-        hidden,
-        ..Column::new(name, column_type)
-    }
+fn column(number: i16, name: &str, column_type: ColumnType, oid: u32) -> Column {
+    let mut column = Column::new(name, column_type);
+    column.hidden = oid == 0;
+    column.nullable = number != 1 && !column.hidden;
+    column.source_number = number;
+    column.source_type.oid = oid;
+    column
 }
 
 fn table(relation: u32, name: &str, keyed: bool) -> ReplicatedTable {
     let mut columns = vec![
-        column("id", ColumnType::Int32, false),
-        column("body", ColumnType::Text, false),
+        column(1, "id", ColumnType::Int32, INT4),
+        column(2, "body", ColumnType::Text, TEXT),
     ];
     let mut key = vec![0];
     if !keyed {
-        columns.push(column("__position", ColumnType::UInt64, true));
-        columns.push(column("__ordinal", ColumnType::UInt64, true));
+        columns.push(column(0, "__position", ColumnType::UInt64, 0));
+        columns.push(column(0, "__ordinal", ColumnType::UInt64, 0));
         key = vec![2, 3];
     }
     let name = TableName {
@@ -45,8 +53,93 @@ fn table(relation: u32, name: &str, keyed: bool) -> ReplicatedTable {
             table: relation,
             relation,
             types: vec![(INT4, -1), (TEXT, -1)],
+            file: relation,
+            number_max: 2,
+            row_filter: None,
         },
         stopped: false,
+        copying: false,
+    }
+}
+
+/// What the source's catalog says, by object id.
+#[derive(Clone, Default)]
+struct FakeCatalog {
+    tables: Arc<Mutex<BTreeMap<u32, PublishedTable>>>,
+    /// Tables that exist without being published.
+    unpublished: Arc<Mutex<BTreeSet<u32>>>,
+}
+
+impl FakeCatalog {
+    fn put(&self, table: PublishedTable) {
+        self.tables.lock().insert(table.relation, table);
+    }
+
+    fn remove(&self, relation: u32) {
+        self.tables.lock().remove(&relation);
+    }
+}
+
+impl Describe for FakeCatalog {
+    fn table(&mut self, relation: u32) -> Result<Option<PublishedTable>, ConnectionError> {
+        Ok(self.tables.lock().get(&relation).cloned())
+    }
+
+    fn table_shown(&mut self, shown: &Relation) -> Result<Option<PublishedTable>, ConnectionError> {
+        self.table(shown.id)
+    }
+
+    fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError> {
+        let tables = self.tables.lock();
+        Ok(tables
+            .values()
+            .map(|t| (t.relation, t.name.clone()))
+            .collect())
+    }
+
+    fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {
+        Ok(self.unpublished.lock().contains(&relation))
+    }
+}
+
+/// A published column with a value for rows from before it.
+fn published_column(number: i16, name: &str, oid: u32, missing: Option<&str>) -> PublishedColumn {
+    let base = SourceType {
+        oid,
+        modifier: -1,
+        name: String::new(),
+    };
+    PublishedColumn {
+        number,
+        name: name.into(),
+        not_null: number == 1,
+        wire_oid: oid,
+        wire_modifier: -1,
+        base,
+        missing: missing.map(str::to_owned),
+    }
+}
+
+/// [`table`] as the catalog describes it.
+fn published(relation: u32, name: &str, keyed: bool) -> PublishedTable {
+    PublishedTable {
+        relation,
+        name: TableName {
+            schema: "public".into(),
+            name: name.into(),
+        },
+        partitioned: false,
+        identity: 'd',
+        bytes: 0,
+        row_filter: None,
+        readable: true,
+        file: relation,
+        number_max: 2,
+        columns: vec![
+            published_column(1, "id", INT4, None),
+            published_column(2, "body", TEXT, None),
+        ],
+        key: keyed.then(|| vec![0]),
     }
 }
 
@@ -70,11 +163,36 @@ fn keyless_relation() -> Vec<u8> {
 
 /// Changes that have been told of both tables.
 fn changes() -> Changes {
+    changes_beside(&FakeCatalog::default())
+}
+
+/// The same; both tables are in `catalog` now.
+fn changes_beside(catalog: &FakeCatalog) -> Changes {
+    catalog.put(published(KEYED, "keyed", true));
+    catalog.put(published(KEYLESS, "keyless", false));
     let tables = vec![
         table(KEYED, "keyed", true),
         table(KEYLESS, "keyless", false),
     ];
-    let mut changes = Changes::new(tables, CommitPosition(10));
+    let identity = SystemIdentity {
+        system: "1".into(),
+        timeline: "1".into(),
+        database: "d".into(),
+    };
+    let state = PostgresState {
+        identity,
+        slot: "s".into(),
+        publication: "p".into(),
+        tables: tables.iter().map(|t| t.wire.clone()).collect(),
+    };
+    let mut changes = Changes::new(Beginning {
+        tables,
+        state,
+        next_table: TableId(1000),
+        position: CommitPosition(10),
+        resume: 10,
+        describe: Box::new(catalog.clone()),
+    });
     take(
         &mut changes,
         &[
@@ -200,18 +318,27 @@ fn an_unchanged_value_is_a_patch_or_comes_from_the_old_row() {
 }
 
 #[test]
-fn a_key_change_with_an_unknown_value_stops_the_table_before_it() {
+fn a_key_change_with_an_unknown_value_asks_for_the_old_row() {
     let good = write::insert(KEYED, &[Text("7"), Null]);
-    let bad = update(&[(b'K', &[Text("1"), Null]), (b'N', &[Text("2"), Unchanged])]);
-    let batch = transaction(&mut changes(), &[good, bad.clone(), bad]);
-    let (position, reason) = stop_reason(&batch);
-    assert_eq!(position, CommitPosition(99));
-    assert!(reason.contains("\"body\""), "{reason}");
-    assert_eq!(
-        batch.changes.len(),
-        1,
-        "nothing of the transaction is kept: {batch:?}"
+    let moved = update(&[(b'K', &[Text("1"), Null]), (b'N', &[Text("2"), Unchanged])]);
+    let mut changes = changes();
+    take(
+        &mut changes,
+        &[write::begin(100), good.clone(), moved, good],
     );
+    // What the transaction wrote before has gone ahead; a truncation could not take it back.
+    take(
+        &mut changes,
+        &[write::truncate(&[KEYED]), write::commit(100)],
+    );
+    let batch = changes.take_batch();
+    let [before, TableChange::Move { rows: moved, .. }, stop] = &batch.changes[..] else {
+        panic!("rows, a move and a stop, not {batch:?}")
+    };
+    assert_eq!(ids(rows(before)), [7]);
+    assert_eq!(ids(moved), [1, 2]);
+    assert_eq!(kinds(moved), [VersionKind::Delete, VersionKind::Patch]);
+    assert!(matches!(stop, TableChange::Stop { .. }));
 }
 
 #[test]
@@ -358,7 +485,7 @@ fn transactions_sent_again_are_dropped_and_disorder_is_an_error() {
         changes.message(&write::begin(90)),
         Err(ChangesError::OutOfOrder(_))
     ));
-    changes.reconnect(CommitPosition(100));
+    changes.reconnect(CommitPosition(100), 108);
     take(
         &mut changes,
         &[
@@ -380,7 +507,7 @@ fn a_lost_connection_forgets_what_was_not_handed_on() {
         &mut changes,
         &[write::begin(100), write::insert(KEYED, &[Text("1"), Null])],
     );
-    changes.reconnect(CommitPosition(20));
+    changes.reconnect(CommitPosition(20), 28);
     take(&mut changes, &[write::begin(100), keyed_relation()]);
     take(
         &mut changes,
@@ -408,99 +535,6 @@ fn an_idle_source_moves_the_position() {
         changes.last(),
         CommitPosition(999),
         "not inside a transaction"
-    );
-}
-
-/// Relation id, name, replica identity, columns, and what the reason must say.
-type Shape = (
-    u32,
-    &'static str,
-    u8,
-    &'static [(bool, &'static str, u32)],
-    &'static str,
-);
-
-#[test]
-fn another_shape_of_the_table_stops_it_with_the_reason() {
-    let shapes: [Shape; 8] = [
-        (
-            KEYED,
-            "keyed",
-            b'd',
-            &[(true, "id", INT4)],
-            "\"body\" was dropped",
-        ),
-        (
-            KEYED,
-            "keyed",
-            b'd',
-            &[
-                (true, "id", INT4),
-                (false, "body", TEXT),
-                (false, "more", TEXT),
-            ],
-            "\"more\" was added",
-        ),
-        (
-            KEYED,
-            "keyed",
-            b'd',
-            &[(true, "id", 20), (false, "body", TEXT)],
-            "type of column \"id\"",
-        ),
-        (
-            KEYED,
-            "keyed",
-            b'd',
-            &[(false, "body", TEXT), (true, "id", INT4)],
-            "order",
-        ),
-        (
-            KEYED,
-            "keyed",
-            b'i',
-            &[(false, "id", INT4), (true, "body", TEXT)],
-            "identity",
-        ),
-        (
-            KEYED,
-            "keyed",
-            b'n',
-            &[(false, "id", INT4), (false, "body", TEXT)],
-            "identity",
-        ),
-        (
-            KEYED,
-            "other",
-            b'd',
-            &[(true, "id", INT4), (false, "body", TEXT)],
-            "renamed to public.other",
-        ),
-        (
-            300,
-            "keyed",
-            b'd',
-            &[(true, "id", INT4), (false, "body", TEXT)],
-            "created again",
-        ),
-    ];
-    for (relation, name, identity, columns, expected) in shapes {
-        let mut changes = changes();
-        let message = write::relation(relation, name, identity, columns);
-        let batch = transaction(&mut changes, &[message]);
-        let (position, reason) = stop_reason(&batch);
-        assert!(reason.contains(expected), "{reason}");
-        assert_eq!(position, CommitPosition(99));
-    }
-    let full = write::relation(
-        KEYED,
-        "keyed",
-        b'f',
-        &[(true, "id", INT4), (true, "body", TEXT)],
-    );
-    assert!(
-        transaction(&mut changes(), &[full]).changes.is_empty(),
-        "full tells more, not less"
     );
 }
 

@@ -1,0 +1,478 @@
+//! What happens to whole tables: schema changes, copies, tables that come and go.
+//!
+//! A table's shape is looked at when the log describes it (see [`super::super::shape`]), and the
+//! set of tables when the stream begins and now and then after. What follows from it is a step:
+//! everything before it goes out in a batch, then the steps in one of their own.
+//!
+//! A table that is copied gets an empty tree that takes its changes from the log at once. Another
+//! thread puts the rows of a snapshot into it, at the position R just before the snapshot's, which
+//! is above all that has come in when the copy begins (see [`super::super::resync`]). Versions are
+//! ordered by position, so it does not matter in which order copy and log arrive. The table
+//! is complete when the log has been followed up to R. A change after R that the tree could not
+//! take (of another shape, or a truncation, which would have to hide rows that are still to come)
+//! makes the copy begin again.
+
+use std::sync::Arc;
+
+use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName};
+
+use super::super::catalog::PublishedTable;
+use super::super::pgoutput::Relation;
+use super::super::shape::{self, Plan};
+use super::super::state::WireTable;
+use super::super::table_sink::TableSink;
+use super::{Changes, ChangesError, Described, ReplicatedTable, Table};
+
+/// Something that happens to a whole table.
+pub(super) enum Step {
+    /// Its shape changed; the columns' origins where its cells did.
+    Shape {
+        index: usize,
+        described: PublishedTable,
+        origins: Option<Vec<ColumnOrigin>>,
+    },
+    /// It is copied, in place of what we have of it.
+    Copy {
+        index: Option<usize>,
+        described: PublishedTable,
+    },
+    /// Its copy is complete.
+    Complete { index: usize },
+    /// The source has it no more.
+    Drop { index: usize },
+}
+
+/// A copy that somebody has to make.
+#[derive(Debug)]
+pub struct CopyOrder {
+    /// The tree, which is made with the next batch.
+    pub table: TableId,
+    /// The table; if it looks otherwise in the snapshot, the copy is of no use.
+    pub published: PublishedTable,
+}
+
+/// A copy that goes on.
+#[derive(Debug, Default)]
+pub(super) struct Copy {
+    /// The consistent point of its snapshot, once everything in that has been copied.
+    consistent_point: Option<CommitPosition>,
+    /// The last change that the tree could not take.
+    disturbed_at: CommitPosition,
+    /// The log shows another shape at the moment.
+    passed_over: bool,
+}
+
+impl Copy {
+    /// The tree cannot take a change of this position.
+    pub(super) fn disturb(&mut self, position: CommitPosition) {
+        self.disturbed_at = self.disturbed_at.max(position);
+    }
+}
+
+impl Table {
+    pub(super) fn new(replicated: ReplicatedTable) -> Self {
+        Self {
+            sink: TableSink::new(replicated.id, &replicated.schema),
+            copy: None,
+            reshaped_at: CommitPosition::ZERO,
+            gone: false,
+            replicated,
+            partly_sent: 0,
+            written_by: 0,
+        }
+    }
+
+    /// Whether a change is left to the copy's snapshot; if that is older, the copy begins again.
+    pub(super) fn is_passed_over(&mut self, position: CommitPosition) -> bool {
+        match &mut self.copy {
+            Some(copy) if copy.passed_over => {
+                copy.disturb(position);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn relation(&self) -> u32 {
+        self.replicated.wire.relation
+    }
+}
+
+impl Changes {
+    /// Takes in the description of a table.
+    pub(super) fn relation(&mut self, relation: Relation) -> Result<(), ChangesError> {
+        let id = relation.id;
+        self.shown.insert(id, relation.clone());
+        let described = match self.index_of(id) {
+            Some(index) if self.tables[index].replicated.stopped => Described::Replicated(index),
+            Some(index) => {
+                self.compare_shape(index, &relation)?;
+                Described::Replicated(index)
+            }
+            None => self.describe_new(relation)?,
+        };
+        self.relations.insert(id, described);
+        Ok(())
+    }
+
+    fn index_of(&self, relation: u32) -> Option<usize> {
+        self.tables.iter().position(|t| t.relation() == relation)
+    }
+
+    fn index_by_name(&self, name: &TableName) -> Option<usize> {
+        let named = |t: &Table| t.replicated.schema.name == *name;
+        self.tables.iter().position(named)
+    }
+
+    /// Looks whether a table has the shape in which we store it.
+    fn compare_shape(&mut self, index: usize, relation: &Relation) -> Result<(), ChangesError> {
+        let Some(described) = self.describe.table_shown(relation)? else {
+            return self.table_left(index);
+        };
+        let table = &mut self.tables[index];
+        let mut plan = shape::plan(&table.replicated, relation, &described);
+        if let Some(copy) = &mut table.copy {
+            copy.passed_over = !matches!(plan, Plan::Keep);
+            return Ok(());
+        }
+        let number = self.transaction.as_ref().map_or(0, |open| open.number);
+        if matches!(plan, Plan::Reshape(_)) && table.written_by == number {
+            plan = Plan::CopyAgain("one transaction wrote to it and changed its columns".into());
+        }
+        match plan {
+            Plan::Keep => {
+                let position = self.transaction.as_ref().map(|open| open.position);
+                // Sent again: it is cut where it was cut.
+                self.cut_due |= position == Some(table.reshaped_at);
+            }
+            Plan::Describe => self.step(Step::Shape {
+                index,
+                described,
+                origins: None,
+            }),
+            Plan::Reshape(origins) => self.step(Step::Shape {
+                index,
+                described,
+                origins: Some(origins),
+            }),
+            Plan::CopyAgain(reason) => {
+                let name = &described.name;
+                self.warnings
+                    .push(format!("table {name} is copied again: {reason}"));
+                self.step(Step::Copy {
+                    index: Some(index),
+                    described,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A table that the log shows and we do not have.
+    fn describe_new(&mut self, relation: Relation) -> Result<Described, ChangesError> {
+        let Some(described) = self.describe.table_shown(&relation)? else {
+            return Ok(Described::Unknown(relation.name));
+        };
+        Ok(Described::Replicated(self.copy_new(described)))
+    }
+
+    /// Begins to copy a table that we do not have under its object id; returns its place.
+    fn copy_new(&mut self, described: PublishedTable) -> usize {
+        let index = self.index_by_name(&described.name);
+        let place = index.unwrap_or_else(|| {
+            let copies = |step: &&Step| matches!(step, Step::Copy { index: None, .. });
+            self.tables.len() + self.steps.iter().filter(copies).count()
+        });
+        self.step(Step::Copy { index, described });
+        place
+    }
+
+    /// A table is not in the publication any more.
+    fn table_left(&mut self, index: usize) -> Result<(), ChangesError> {
+        if self.describe.exists(self.tables[index].relation())? {
+            self.stop(index, "the table left the publication".to_owned());
+        } else {
+            self.step(Step::Drop { index });
+        }
+        Ok(())
+    }
+
+    /// Compares the tables of the publication with ours: copies new ones, drops those that are
+    /// gone, and begins copies that were cut off.
+    pub fn compare_tables(&mut self) -> Result<(), ChangesError> {
+        let published = self.describe.published()?;
+        for index in 0..self.tables.len() {
+            let table = &self.tables[index];
+            let (relation, name) = (table.relation(), &table.replicated.schema.name);
+            let is_cut_off = table.replicated.copying && table.copy.is_none();
+            if table.replicated.stopped {
+                continue;
+            }
+            if published.iter().any(|(id, _)| *id == relation) {
+                if is_cut_off {
+                    self.copy_once_more(index)?;
+                }
+            } else if !published.iter().any(|(_, other)| other == name) {
+                self.table_left(index)?;
+            }
+        }
+        for (relation, _) in published {
+            if self.index_of(relation).is_none()
+                && !self.is_expected(relation)
+                && let Some(described) = self.describe.table(relation)?
+            {
+                self.copy_new(described);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the table is about to be copied.
+    fn is_expected(&self, relation: u32) -> bool {
+        let is_copy = |step: &Step| match step {
+            Step::Copy { described, .. } => described.relation == relation,
+            _ => false,
+        };
+        self.steps.iter().any(is_copy)
+    }
+
+    /// Copies a table again, whatever its state; an error says why that is not possible.
+    pub fn resync(&mut self, name: &TableName) -> Result<Result<(), String>, ChangesError> {
+        let Some(index) = self.index_by_name(name) else {
+            return Ok(Err(format!("there is no table {name} in this replica")));
+        };
+        let mut published = self.describe.published()?.into_iter();
+        let relation = published.find(|(_, other)| other == name);
+        let described = match relation {
+            Some((relation, _)) => self.describe.table(relation)?,
+            None => None,
+        };
+        let Some(described) = described else {
+            return Ok(Err(format!("table {name} is not in the publication")));
+        };
+        let index = Some(index);
+        self.step(Step::Copy { index, described });
+        Ok(Ok(()))
+    }
+
+    /// A table's copy has everything in a snapshot with this consistent point, or failed for good,
+    /// or found another table than was ordered.
+    pub fn copied(&mut self, table: TableId, outcome: CopyOutcome) -> Result<(), ChangesError> {
+        let Some(index) = self.tables.iter().position(|t| t.replicated.id == table) else {
+            return Ok(());
+        };
+        let Some(copy) = &mut self.tables[index].copy else {
+            return Ok(());
+        };
+        match outcome {
+            CopyOutcome::Copied(consistent_point) => {
+                copy.consistent_point = Some(consistent_point);
+            }
+            CopyOutcome::Changed => return self.copy_once_more(index),
+            CopyOutcome::GivenUp(reason) => self.stop(index, reason),
+        }
+        Ok(())
+    }
+
+    fn copy_once_more(&mut self, index: usize) -> Result<(), ChangesError> {
+        match self.describe.table(self.tables[index].relation())? {
+            Some(described) => {
+                let index = Some(index);
+                self.step(Step::Copy { index, described });
+                Ok(())
+            }
+            None => self.table_left(index),
+        }
+    }
+
+    /// Ends copies whose snapshot the log has passed.
+    pub fn complete_copies(&mut self) -> Result<(), ChangesError> {
+        if self.transaction.is_some() || !self.steps.is_empty() {
+            return Ok(());
+        }
+        for index in 0..self.tables.len() {
+            let Some(copy) = &self.tables[index].copy else {
+                continue;
+            };
+            let reached = CommitPosition(self.last.0.saturating_add(1));
+            match copy.consistent_point {
+                Some(point) if point > reached => {}
+                Some(point) if copy.passed_over || copy.disturbed_at >= point => {
+                    self.copy_once_more(index)?;
+                }
+                Some(_) => self.step(Step::Complete { index }),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The copies to make; their trees are made by the batches that were taken.
+    pub fn take_copies(&mut self) -> Vec<CopyOrder> {
+        std::mem::take(&mut self.copies)
+    }
+
+    fn step(&mut self, step: Step) {
+        self.steps.push(step);
+        self.cut_due = true;
+    }
+
+    /// Puts the steps into the batch, which is empty; returns whether there are any.
+    pub(super) fn carry_out_steps(&mut self) -> bool {
+        let steps = std::mem::take(&mut self.steps);
+        let any = !steps.is_empty();
+        for step in steps {
+            self.carry_out(step);
+        }
+        if any {
+            self.batch.source = Some(self.state.to_value().to_string());
+            if self.transaction.is_none() {
+                self.batch.committed = Some(self.last);
+                self.batch.resume = self.resume;
+            }
+        }
+        any
+    }
+
+    /// The position at which a step is seen: the open transaction's, or else at once.
+    fn position(&self) -> CommitPosition {
+        let open = self.transaction.as_ref().map(|open| open.position);
+        open.unwrap_or(self.last)
+    }
+
+    fn carry_out(&mut self, step: Step) {
+        let position = self.position();
+        match step {
+            Step::Shape {
+                index,
+                described,
+                origins,
+            } => self.change_shape(index, &described, origins),
+            Step::Copy { index, described } => self.begin_copy(index, described),
+            Step::Complete { index } => {
+                let table = &mut self.tables[index];
+                table.copy = None;
+                table.replicated.copying = false;
+                let (table, position) = (table.replicated.id, self.last);
+                self.batch
+                    .changes
+                    .push(TableChange::Complete { table, position });
+            }
+            Step::Drop { index } => {
+                let table = &mut self.tables[index];
+                table.replicated.stopped = true;
+                table.gone = true;
+                table.copy = None;
+                drop(table.sink.take());
+                let table = table.replicated.id;
+                self.state.tables.retain(|wire| wire.table != table.0);
+                self.batch
+                    .changes
+                    .push(TableChange::Drop { table, position });
+            }
+        }
+    }
+
+    fn new_id(&mut self) -> TableId {
+        let id = self.next_table;
+        self.next_table = TableId(id.0 + 1);
+        id
+    }
+
+    fn change_shape(
+        &mut self,
+        index: usize,
+        described: &PublishedTable,
+        origins: Option<Vec<ColumnOrigin>>,
+    ) {
+        let position = self.position();
+        let schema = Arc::new(described.schema());
+        let table = self.tables[index].replicated.id;
+        let (id, change) = match origins {
+            None => {
+                let change = TableChange::Describe {
+                    table,
+                    schema: schema.clone(),
+                    position,
+                };
+                (table, change)
+            }
+            Some(columns) => {
+                let successor = self.new_id();
+                let change = TableChange::Reshape {
+                    table,
+                    successor,
+                    schema: schema.clone(),
+                    columns,
+                    position,
+                };
+                (successor, change)
+            }
+        };
+        let partly_sent = self.tables[index].partly_sent;
+        self.replace(index, id, described, false);
+        self.tables[index].reshaped_at = position;
+        if id == table {
+            self.tables[index].partly_sent = partly_sent;
+        }
+        self.batch.changes.push(change);
+    }
+
+    fn begin_copy(&mut self, index: Option<usize>, published: PublishedTable) {
+        let position = self.position();
+        let table = self.new_id();
+        let before = index.map(|index| &self.tables[index]);
+        let replaces = before.filter(|t| !t.gone).map(|t| t.replicated.id);
+        let schema = Arc::new(published.schema());
+        let index = index.unwrap_or(self.tables.len());
+        self.replace(index, table, &published, true);
+        // Until the log shows the table anew, its rows look as it showed it last.
+        let shown = self.shown.get(&published.relation);
+        let replicated = &self.tables[index].replicated;
+        let keeps = |shown| matches!(shape::plan(replicated, shown, &published), Plan::Keep);
+        self.tables[index].copy = Some(Copy {
+            passed_over: !shown.is_none_or(keeps),
+            ..Copy::default()
+        });
+        self.batch.changes.push(TableChange::Create {
+            table,
+            schema,
+            replaces,
+            position,
+        });
+        self.copies.push(CopyOrder { table, published });
+    }
+
+    /// Puts a table with an empty sink in place of the one at `index`, or behind the last.
+    fn replace(&mut self, index: usize, id: TableId, described: &PublishedTable, copying: bool) {
+        let wire = WireTable::new(id, described);
+        let table = Table::new(ReplicatedTable {
+            id,
+            schema: Arc::new(described.schema()),
+            wire: wire.clone(),
+            stopped: false,
+            copying,
+        });
+        match self.tables.get_mut(index) {
+            None => self.tables.push(table),
+            Some(place) => {
+                let (before, number) = (place.replicated.id, place.written_by);
+                self.state.tables.retain(|wire| wire.table != before.0);
+                *place = table;
+                place.written_by = number;
+            }
+        }
+        self.state.tables.push(wire);
+    }
+}
+
+/// How a copy ended.
+#[derive(Debug)]
+pub enum CopyOutcome {
+    /// Everything in a snapshot with this consistent point is in the tree.
+    Copied(CommitPosition),
+    /// The table did not look as ordered.
+    Changed,
+    /// It cannot be copied; why.
+    GivenUp(String),
+}

@@ -1,0 +1,388 @@
+//! Tables that change their shape, come and go, and are copied while the log is followed.
+
+use super::*;
+
+/// Identity flag, name and type of columns.
+type Columns<'a> = &'a [(bool, &'a str, u32)];
+
+/// Everything in the batches that must go out now.
+fn batches(changes: &mut Changes) -> Vec<ChangeBatch> {
+    let mut batches = Vec::new();
+    while changes.must_cut() {
+        batches.push(changes.take_batch());
+    }
+    batches
+}
+
+/// The log shows `columns` inside a transaction at `position`, to which nothing else has come.
+fn shown(changes: &mut Changes, position: u64, columns: Columns<'_>) -> Vec<ChangeBatch> {
+    let relation = write::relation(KEYED, "keyed", b'd', columns);
+    take(changes, &[write::begin(position), relation]);
+    batches(changes)
+}
+
+/// The changes of the last of several batches.
+fn last(batches: &[ChangeBatch]) -> &[TableChange] {
+    &batches.last().expect("a batch").changes
+}
+
+/// The table with one more column.
+fn with_column(missing: Option<&str>) -> PublishedTable {
+    let mut table = published(KEYED, "keyed", true);
+    table
+        .columns
+        .push(published_column(3, "more", INT4, missing));
+    table.number_max = 3;
+    table
+}
+
+const WITH_COLUMN: [(bool, &str, u32); 3] = [
+    (true, "id", INT4),
+    (false, "body", TEXT),
+    (false, "more", INT4),
+];
+const AS_STORED: [(bool, &str, u32); 2] = [(true, "id", INT4), (false, "body", TEXT)];
+
+#[test]
+fn a_new_column_comes_at_its_own_position_with_the_value_of_old_rows() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    let before = write::insert(KEYED, &[Text("1"), Null]);
+    take(
+        &mut changes,
+        &[write::begin(100), before, write::commit(100)],
+    );
+    catalog.put(with_column(Some("7")));
+    let cut = shown(&mut changes, 200, &WITH_COLUMN);
+    // What came before goes out first, with its own end.
+    assert_eq!(cut[0].committed, Some(CommitPosition(100)));
+    assert_eq!(ids(rows(&cut[0].changes[0])), [1]);
+    let [
+        TableChange::Reshape {
+            table,
+            successor,
+            schema,
+            columns,
+            position,
+        },
+    ] = last(&cut)
+    else {
+        panic!("a reshape, not {cut:?}")
+    };
+    assert_eq!((*table, *position), (TableId(KEYED), CommitPosition(200)));
+    assert_eq!(schema.columns.len(), 3);
+    let ColumnOrigin::Constant(cell) = &columns[2] else {
+        panic!("a constant, not {columns:?}")
+    };
+    assert_eq!(cell.as_primitive::<Int32Type>().value(0), 7);
+    assert!(
+        cut[1]
+            .source
+            .as_ref()
+            .expect("a state")
+            .contains("\"number_max\":3")
+    );
+    // Rows from here on are the successor's.
+    let after = write::insert(KEYED, &[Text("2"), Null, Text("9")]);
+    take(&mut changes, &[after, write::commit(200)]);
+    let batch = changes.take_batch();
+    let TableChange::Rows { table, rows } = &batch.changes[0] else {
+        panic!("rows, not {batch:?}")
+    };
+    assert_eq!((table, rows.columns.len()), (successor, 3));
+}
+
+#[test]
+fn names_change_without_a_new_tree() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    let mut renamed = published(KEYED, "renamed", true);
+    renamed.columns[1].name = "text".into();
+    renamed.columns[1].wire_oid = 1043;
+    catalog.put(renamed);
+    let columns = [(true, "id", INT4), (false, "text", 1043)];
+    let relation = write::relation(KEYED, "renamed", b'd', &columns);
+    take(&mut changes, &[write::begin(100), relation]);
+    let cut = batches(&mut changes);
+    let [TableChange::Describe { table, schema, .. }] = last(&cut) else {
+        panic!("a description, not {cut:?}")
+    };
+    assert_eq!(*table, TableId(KEYED));
+    assert_eq!(
+        (schema.name.name.as_str(), schema.columns[1].name.as_str()),
+        ("renamed", "text")
+    );
+}
+
+#[test]
+fn what_the_log_does_not_tell_is_copied_again() {
+    let rewritten = |mut table: PublishedTable| {
+        table.file += 1;
+        table
+    };
+    let mut retyped = published(KEYED, "keyed", true);
+    retyped.columns[1].wire_oid = INT4;
+    let mut exchanged = with_column(None);
+    exchanged.columns.remove(1);
+    let mut unkeyed = published(KEYED, "keyed", false);
+    unkeyed.identity = 'd';
+    let mut filtered = published(KEYED, "keyed", true);
+    filtered.row_filter = Some("(id > 1)".into());
+    let cases: [(&str, PublishedTable, Columns<'_>); 7] = [
+        (
+            "added with a value of its own in each row",
+            rewritten(with_column(None)),
+            &WITH_COLUMN,
+        ),
+        (
+            "a value that does not parse",
+            with_column(Some("x")),
+            &WITH_COLUMN,
+        ),
+        (
+            "another type in a new file",
+            rewritten(retyped),
+            &[(true, "id", INT4), (false, "body", INT4)],
+        ),
+        (
+            "one dropped, one added",
+            exchanged,
+            &[(true, "id", INT4), (false, "more", INT4)],
+        ),
+        (
+            "no key any more",
+            unkeyed,
+            &[(false, "id", INT4), (false, "body", TEXT)],
+        ),
+        ("other rows", filtered, &AS_STORED),
+        (
+            "the catalog is further on",
+            with_column(None),
+            &[(true, "id", INT4), (false, "b", TEXT)],
+        ),
+    ];
+    for (case, described, columns) in cases {
+        let catalog = FakeCatalog::default();
+        let mut changes = changes_beside(&catalog);
+        catalog.put(described);
+        let cut = shown(&mut changes, 100, columns);
+        let [
+            TableChange::Create {
+                replaces, position, ..
+            },
+        ] = last(&cut)
+        else {
+            panic!("{case}: a copy, not {cut:?}")
+        };
+        assert_eq!(
+            (*replaces, *position),
+            (Some(TableId(KEYED)), CommitPosition(100)),
+            "{case}"
+        );
+        assert_eq!(changes.take_copies().len(), 1, "{case}");
+        assert_eq!(changes.take_warnings().len(), 1, "{case}");
+    }
+}
+
+#[test]
+fn a_change_that_lies_ahead_waits_for_its_place_in_the_log() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.put(with_column(Some("7")));
+    assert!(shown(&mut changes, 100, &AS_STORED).is_empty());
+    // But a column that was dropped may be the one that the log shows, or another of its name.
+    let mut exchanged = with_column(None);
+    exchanged.columns.remove(1);
+    exchanged.columns[1].name = "body".into();
+    catalog.put(exchanged);
+    take(&mut changes, &[write::commit(100)]);
+    let cut = shown(&mut changes, 200, &AS_STORED);
+    assert!(
+        matches!(last(&cut), [TableChange::Create { .. }]),
+        "{cut:?}"
+    );
+}
+
+#[test]
+fn a_transaction_that_writes_before_it_changes_columns_has_the_table_copied() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    take(
+        &mut changes,
+        &[write::begin(100), write::insert(KEYED, &[Text("1"), Null])],
+    );
+    catalog.put(with_column(None));
+    take(
+        &mut changes,
+        &[write::relation(KEYED, "keyed", b'd', &WITH_COLUMN)],
+    );
+    let cut = batches(&mut changes);
+    assert!(
+        matches!(last(&cut), [TableChange::Create { .. }]),
+        "{cut:?}"
+    );
+}
+
+#[test]
+fn a_transaction_that_is_sent_again_is_cut_where_it_was_reshaped() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.put(with_column(None));
+    assert_eq!(shown(&mut changes, 100, &WITH_COLUMN).len(), 2);
+    changes.reconnect(CommitPosition(20), 28);
+    let cut = shown(&mut changes, 100, &WITH_COLUMN);
+    assert!(
+        matches!(&cut[..], [batch] if batch.changes.is_empty()),
+        "{cut:?}"
+    );
+}
+
+#[test]
+fn a_copy_is_complete_when_the_log_has_passed_its_snapshot() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    let name = TableName {
+        schema: "public".into(),
+        name: "keyed".into(),
+    };
+    let begun = changes.resync(&name).expect("the catalog answers");
+    assert_eq!(begun, Ok(()));
+    let cut = batches(&mut changes);
+    assert!(
+        matches!(last(&cut), [TableChange::Create { .. }]),
+        "{cut:?}"
+    );
+    let order = changes.take_copies().pop().expect("an order");
+    // The log goes on meanwhile, into the new tree.
+    take(&mut changes, &[write::begin(100), keyed_relation()]);
+    take(
+        &mut changes,
+        &[write::insert(KEYED, &[Text("1"), Null]), write::commit(100)],
+    );
+    let batch = changes.take_batch();
+    assert!(
+        matches!(&batch.changes[..], [TableChange::Rows { table, .. }] if *table == order.table)
+    );
+    let copied = CopyOutcome::Copied(CommitPosition(200));
+    changes
+        .copied(order.table, copied)
+        .expect("the catalog answers");
+    changes.complete_copies().expect("the catalog answers");
+    assert!(batches(&mut changes).is_empty(), "the log is not there yet");
+    changes.keepalive(200);
+    changes.complete_copies().expect("the catalog answers");
+    let cut = batches(&mut changes);
+    let [TableChange::Complete { table, position }] = last(&cut) else {
+        panic!("the end of the copy, not {cut:?}")
+    };
+    assert_eq!((*table, *position), (order.table, CommitPosition(199)));
+    let missing = TableName {
+        schema: "public".into(),
+        name: "missing".into(),
+    };
+    let refused = changes.resync(&missing).expect("the catalog answers");
+    assert!(refused.is_err());
+}
+
+#[test]
+fn a_copy_that_missed_a_change_begins_again() {
+    // A truncation or another shape after the snapshot; before it the snapshot has it all.
+    for (position, again) in [(150, false), (300, true)] {
+        let truncation = write::truncate(&[KEYED]);
+        let wider = write::relation(KEYED, "keyed", b'd', &WITH_COLUMN);
+        let row = write::insert(KEYED, &[Text("1"), Null, Null]);
+        for messages in [vec![truncation], vec![wider, row, keyed_relation()]] {
+            let catalog = FakeCatalog::default();
+            let mut changes = changes_beside(&catalog);
+            let name = table(KEYED, "keyed", true).schema.name.clone();
+            _ = changes.resync(&name).expect("the catalog answers");
+            batches(&mut changes);
+            let order = changes.take_copies().pop().expect("an order");
+            take(&mut changes, &[write::begin(position)]);
+            take(&mut changes, &messages);
+            take(&mut changes, &[write::commit(position)]);
+            let copied = CopyOutcome::Copied(CommitPosition(200));
+            changes
+                .copied(order.table, copied)
+                .expect("the catalog answers");
+            changes.keepalive(400);
+            changes.complete_copies().expect("the catalog answers");
+            let cut = batches(&mut changes);
+            let begins = matches!(last(&cut), [TableChange::Create { .. }]);
+            assert_eq!(begins, again, "{position}: {cut:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_shape_that_the_copy_does_not_have_are_left_to_its_snapshot() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    // The catalog is two changes further on than the log.
+    catalog.put(with_column(None));
+    let cut = shown(&mut changes, 100, &[(true, "id", INT4), (false, "b", TEXT)]);
+    assert!(
+        matches!(last(&cut), [TableChange::Create { .. }]),
+        "{cut:?}"
+    );
+    let order = changes.take_copies().pop().expect("an order");
+    let row = write::insert(KEYED, &[Text("1"), Null]);
+    take(&mut changes, &[row, write::commit(100)]);
+    assert!(changes.take_batch().changes.is_empty());
+    // Then the log shows the table as it is copied.
+    assert!(shown(&mut changes, 150, &WITH_COLUMN).is_empty());
+    let row = write::insert(KEYED, &[Text("2"), Null, Null]);
+    take(&mut changes, &[row, write::commit(150)]);
+    let batch = changes.take_batch();
+    assert!(
+        matches!(&batch.changes[..], [TableChange::Rows { table, .. }] if *table == order.table)
+    );
+}
+
+#[test]
+fn tables_come_and_go_with_the_publication() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    changes.compare_tables().expect("the catalog answers");
+    assert!(!changes.must_cut(), "nothing has changed");
+    catalog.put(published(300, "new", true));
+    catalog.remove(KEYED);
+    catalog.remove(KEYLESS);
+    catalog.unpublished.lock().insert(KEYLESS);
+    changes.compare_tables().expect("the catalog answers");
+    let cut = batches(&mut changes);
+    let all: Vec<_> = cut.iter().flat_map(|batch| &batch.changes).collect();
+    let [
+        stop,
+        TableChange::Drop { table, .. },
+        TableChange::Create { schema, .. },
+    ] = &all[..]
+    else {
+        panic!("a stop, a drop and a copy, not {all:?}")
+    };
+    assert!(matches!(stop, TableChange::Stop { table, reason, .. }
+        if *table == TableId(KEYLESS) && reason.contains("left the publication")));
+    assert_eq!(*table, TableId(KEYED));
+    assert_eq!(schema.name.name, "new");
+    // Once is enough.
+    changes.compare_tables().expect("the catalog answers");
+    assert!(!changes.must_cut());
+}
+
+#[test]
+fn a_table_made_again_under_its_name_is_copied() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.remove(KEYED);
+    catalog.put(published(300, "keyed", true));
+    let relation = write::relation(300, "keyed", b'd', &AS_STORED);
+    take(&mut changes, &[write::begin(100), relation]);
+    let cut = batches(&mut changes);
+    assert!(matches!(
+        last(&cut),
+        [TableChange::Create {
+            replaces: Some(TableId(KEYED)),
+            ..
+        }]
+    ));
+}

@@ -1,0 +1,120 @@
+//! Asks the source's catalog while its log is followed, over a connection of its own.
+
+use std::time::Duration;
+
+use types::TableName;
+
+use super::catalog::{PublishedTable, Selection, read_tables};
+use super::config::PostgresConfig;
+use super::connection::{Connection, ConnectionError, Mode, Row, literal};
+use super::pgoutput::Relation;
+use super::shape::agrees;
+use crate::source::Stop;
+
+/// How often a catalog that does not show what the log shows is asked again, and how soon.
+const LOOKS: usize = 5;
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What is asked of the source's catalog. It answers as of now, which may be later than the place
+/// in the log that is being read.
+pub trait Describe: Send {
+    /// A table of the publication; `None` if it has none with this object id.
+    fn table(&mut self, relation: u32) -> Result<Option<PublishedTable>, ConnectionError>;
+
+    /// The same, when the log has just shown the table as `shown`: waits a moment for a catalog
+    /// that does not show it so. The log can be ahead of what other sessions see of a commit.
+    fn table_shown(&mut self, shown: &Relation) -> Result<Option<PublishedTable>, ConnectionError>;
+
+    /// The object ids and names of all tables of the publication.
+    fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError>;
+
+    /// Whether there is a table with this object id, published or not.
+    fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError>;
+}
+
+/// The catalog of a server.
+pub struct ServerCatalog {
+    config: PostgresConfig,
+    stop: Stop,
+    /// Made when something is asked; made anew when it was lost.
+    connection: Option<Connection>,
+}
+
+impl ServerCatalog {
+    /// The catalog of the source at `config`.
+    pub fn new(config: PostgresConfig, stop: Stop) -> Self {
+        Self {
+            config,
+            stop,
+            connection: None,
+        }
+    }
+
+    /// Asks over the connection that there is; over a new one if that fails.
+    fn ask<T>(
+        &mut self,
+        question: impl Fn(&mut Connection) -> Result<T, ConnectionError>,
+    ) -> Result<T, ConnectionError> {
+        if let Some(connection) = &mut self.connection
+            && let Ok(answer) = question(connection)
+        {
+            return Ok(answer);
+        }
+        self.connection = None;
+        let mut connection = Connection::open(&self.config, Mode::Query, &self.stop)?;
+        let answer = question(&mut connection)?;
+        self.connection = Some(connection);
+        Ok(answer)
+    }
+}
+
+impl Describe for ServerCatalog {
+    fn table(&mut self, relation: u32) -> Result<Option<PublishedTable>, ConnectionError> {
+        let publication = self.config.publication_name().to_owned();
+        self.ask(|connection| {
+            let publication = &publication;
+            let selection = Selection::Relation {
+                publication,
+                relation,
+            };
+            Ok(read_tables(connection, selection)?.pop())
+        })
+    }
+
+    fn table_shown(&mut self, shown: &Relation) -> Result<Option<PublishedTable>, ConnectionError> {
+        let mut found = self.table(shown.id)?;
+        for _ in 0..LOOKS {
+            if found.as_ref().is_some_and(|table| agrees(table, shown)) {
+                break;
+            }
+            if self.stop.wait(LOOK) {
+                return Err(ConnectionError::Stopped);
+            }
+            found = self.table(shown.id)?;
+        }
+        Ok(found)
+    }
+
+    fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError> {
+        let sql = format!(
+            "SELECT c.oid, n.nspname, c.relname FROM pg_publication_tables p \
+             JOIN pg_namespace n ON n.nspname = p.schemaname \
+             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename \
+             WHERE p.pubname = {}",
+            literal(self.config.publication_name())
+        );
+        self.ask(|connection| {
+            let rows = connection.query(&sql)?;
+            let table = |row: &Row| {
+                let (schema, name) = (row.text(1)?.to_owned(), row.text(2)?.to_owned());
+                Ok((row.parse(0)?, TableName { schema, name }))
+            };
+            rows.iter().map(table).collect()
+        })
+    }
+
+    fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {
+        let sql = format!("SELECT 1 FROM pg_class WHERE oid = {relation}");
+        self.ask(|connection| Ok(!connection.query(&sql)?.is_empty()))
+    }
+}

@@ -1,0 +1,19 @@
+//! The same random queries for PostgreSQL and for Hedgerow, on the same data.
+//!
+//! 1. [`data`]: tables of many types with NULLs, filled by their source; [`mod@column`]: their columns.
+//! 2. [`grammar`] and [`expression`]: a query from a seed; the same seed gives the same query.
+//! 3. [`ask`]: what a server makes of it: column names and types with rows, or an error.
+//! 4. [`judge`]: whether two such outcomes are the same, and which differences are allowed.
+//! 5. [`run`]: as many seeds as wanted, with a report that counts and quotes.
+//!
+//! Does not: find out which of the two is right. PostgreSQL is, by definition.
+
+pub mod ask;
+pub mod column;
+pub mod data;
+pub mod expression;
+pub mod grammar;
+pub mod judge;
+pub mod run;
+
+pub use run::{Report, compare};
