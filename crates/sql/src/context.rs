@@ -86,7 +86,12 @@ impl StatementContext<'_> {
         if let Some(system) = self.engine.system.table(self, schema, table)? {
             return Ok(Some(system));
         }
-        match self.engine.catalog.by_name(schema, table) {
+        let catalog = &self.engine.catalog;
+        let found = match &self.snapshot {
+            Some(snapshot) => catalog.by_name_at(schema, table, snapshot.position()),
+            None => catalog.by_name(schema, table),
+        };
+        match found {
             Some(entry) => self.replicated(&entry).map(Some),
             None => Ok(None),
         }
@@ -106,7 +111,7 @@ impl StatementContext<'_> {
 }
 
 /// Whether a table can be read.
-fn readable(entry: &TableEntry) -> Result<(), SqlError> {
+pub(crate) fn readable(entry: &TableEntry) -> Result<(), SqlError> {
     let name = &entry.schema.name;
     match &entry.state {
         TableState::Live => Ok(()),

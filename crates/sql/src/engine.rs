@@ -18,12 +18,14 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use lsm::Store;
-use replication::catalog::Catalog;
+use replication::catalog::{Catalog, TableEntry};
 use replication::status::Status;
 use tokio::runtime::{Builder, Runtime};
+use types::CommitPosition;
 
 use crate::error::{SqlError, code};
-use crate::functions;
+use crate::functions::{self, operators::Operators};
+use crate::lookup::shape::Shape;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::session::{Session, SessionStart};
 
@@ -121,6 +123,24 @@ impl Engine {
         Session::new(self.clone(), start)
     }
 
+    /// The replicated table that a look-up is about; `None` also for a system table.
+    pub(crate) fn by_name(
+        &self,
+        shape: &Shape,
+        search_path: impl FnOnce() -> Vec<String>,
+    ) -> Option<Arc<TableEntry>> {
+        let find = |schema: &str| match self.system.has(schema, &shape.table) {
+            true => Some(None),
+            false => self.catalog.by_name(schema, &shape.table).map(Some),
+        };
+        match &shape.schema {
+            Some(schema) => find(schema).flatten(),
+            None => find(pg_catalog::PG_CATALOG)
+                .or_else(|| search_path().iter().find_map(|schema| find(schema)))
+                .flatten(),
+        }
+    }
+
     /// Where queries run.
     pub(crate) fn runtime(&self) -> &Runtime {
         self.runtime
@@ -140,7 +160,28 @@ impl Engine {
         Ok(())
     }
 
-    fn is_caught_up(&self) -> bool {
+    /// Returns once everything up to `position` can be read.
+    pub(crate) async fn wait_until_visible(
+        &self,
+        position: CommitPosition,
+    ) -> Result<(), SqlError> {
+        let start = Instant::now();
+        while self.store.visible() < position {
+            if start.elapsed() >= self.options.catch_up_timeout {
+                return Err(SqlError::new(
+                    code::CANNOT_CONNECT_NOW,
+                    format!("position {position} has not arrived"),
+                )
+                .with_detail(format!("The copy is at {}.", self.store.visible()))
+                .with_hint("Try again later; hedgerow.sources shows the progress."));
+            }
+            tokio::time::sleep(CATCH_UP_POLL).await;
+        }
+        Ok(())
+    }
+
+    /// Whether no statement can see an older state than one before the last restart did.
+    pub(crate) fn is_caught_up(&self) -> bool {
         if self.caught_up.load(Ordering::Relaxed) {
             return true;
         }
@@ -204,10 +245,14 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     let values = config.options_mut();
     values.sql_parser.parse_float_as_decimal = true;
     values.sql_parser.map_string_types_to_utf8view = false;
+    // Metadata, which tells the source's types, may differ between two plans of a query.
+    values.execution.skip_physical_aggregate_schema_check = true;
     values.execution.time_zone = Some("+00:00".to_owned());
     let builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime_env(options)?)
+        // In front of DataFusion's own, which are added next.
+        .with_expr_planners(vec![Arc::new(Operators::new())])
         .with_default_features();
     Ok(builder.build())
 }

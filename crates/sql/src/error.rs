@@ -37,6 +37,8 @@ pub mod code {
     pub const NUMERIC_VALUE_OUT_OF_RANGE: &str = "22003";
     /// A text is not a date or a time.
     pub const INVALID_DATETIME_FORMAT: &str = "22007";
+    /// A date, time or interval does not fit its type.
+    pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
     /// x / 0
     pub const DIVISION_BY_ZERO: &str = "22012";
     /// A setting's value is not one of those allowed.

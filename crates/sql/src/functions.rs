@@ -2,30 +2,41 @@
 //!
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow.position()`).
 //! * [`types`]: type names in casts.
-//! * [`quotient`], [`division`]: division of decimals.
+//! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`literals`]: text literals take the type of what they are compared with.
-//! * [`dates`]: arithmetic of dates.
-//! * [`whole`]: `trunc`, `ceil` and `floor`.
+//! * [`dates`]: constant dates.
+//! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
+//! * [`operators`]: the operators of dates, times and intervals.
+//! * [`window_counts`]: `row_number` and its like.
+//! * [`whole`], [`sign`]: `trunc`, `ceil`, `floor`, `round` and `sign`.
 //! * [`only_element`]: the value of a subquery.
 //! * [`aggregates`], [`decimal_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
+pub(crate) mod calendar;
 pub(crate) mod casts;
 pub(crate) mod checked;
 pub(crate) mod dates;
 pub(crate) mod decimal_sums;
 pub(crate) mod division;
+pub(crate) mod extract;
+pub(crate) mod float_division;
+pub(crate) mod intervals;
 pub(crate) mod literals;
 pub(crate) mod only_element;
+pub(crate) mod operators;
 pub(crate) mod quotient;
 pub(crate) mod round_to_even;
 pub(crate) mod session;
+pub(crate) mod sign;
+pub(crate) mod to_char;
 pub(crate) mod typed_text;
 pub(crate) mod types;
 pub(crate) mod whole;
 pub(crate) mod widened;
+pub(crate) mod window_counts;
 
 use std::sync::Arc;
 
@@ -39,7 +50,12 @@ use casts::CastRewrite;
 use checked::CheckedRewrite;
 use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
+use extract::{Extract, Form};
+use float_division::FloatDivisionRewrite;
+use intervals::{Intervals, Operation};
 use literals::LiteralRewrite;
+use sign::Sign;
+use to_char::ToChar;
 use whole::WholeRewrite;
 
 /// Adds this crate's functions and rules to a state.
@@ -49,11 +65,48 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;
-    state.register_function_rewrite(Arc::new(WholeRewrite))?;
+    state.register_function_rewrite(Arc::new(WholeRewrite::new()))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
+    state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;
     state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
     state.register_udaf(sum)?;
     state.register_udaf(Arc::new(AggregateUDF::from(ExactAggregate::avg())))?;
+    register_alias(state, "ceil", "ceiling")?;
+    register_aggregate_alias(state, "bool_and", "every")?;
+    register_aggregate_alias(state, "var", "variance")?;
+    for function in [
+        ScalarUDF::from(Extract::new(Form::DatePart)),
+        ScalarUDF::from(Intervals::new(Operation::Age)),
+        ScalarUDF::from(Sign::new()),
+        ScalarUDF::from(ToChar::new()),
+    ] {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in window_counts::functions() {
+        state.register_udwf(Arc::new(function))?;
+    }
+    Ok(())
+}
+
+/// Lets a function be called by another name, too.
+fn register_alias(state: &mut SessionState, name: &str, alias: &'static str) -> Result<()> {
+    if let Some(function) = state.scalar_functions().get(name) {
+        let function = ScalarUDF::clone(function).with_aliases([alias]);
+        state.register_udf(Arc::new(function))?;
+    }
+    Ok(())
+}
+
+/// The same for an aggregate.
+fn register_aggregate_alias(
+    state: &mut SessionState,
+    name: &str,
+    alias: &'static str,
+) -> Result<()> {
+    if let Some(function) = state.aggregate_functions().get(name) {
+        let function = AggregateUDF::clone(function).with_aliases([alias]);
+        state.register_udaf(Arc::new(function))?;
+    }
     Ok(())
 }

@@ -6,7 +6,8 @@
 //! 2. The [`Session`] answers transaction and setting commands itself and refuses writes.
 //! 3. Anything that reads pins one snapshot of the store, or uses its transaction's, before
 //!    planning. Every table the statement names is read through exactly that snapshot.
-//! 4. DataFusion plans and runs it; PostgreSQL's arithmetic, names and catalogs come from this
+//! 4. A statement that asks for rows by key is answered by a look-up. DataFusion plans and runs
+//!    any other; PostgreSQL's arithmetic, names and catalogs come from this
 //!    crate's functions and rewrites.
 //! 5. Batches stream back together with the position that they answer for.
 //!
@@ -17,9 +18,11 @@
 
 mod command;
 mod context;
+pub mod copy;
 pub mod engine;
 pub mod error;
 mod functions;
+mod lookup;
 pub mod outcome;
 mod pg_catalog;
 pub mod pg_type;
@@ -31,6 +34,7 @@ pub mod statement;
 mod table;
 mod views;
 
+pub use copy::{CopyFormat, CopyOptions};
 pub use datafusion::arrow;
 pub use datafusion::common::ScalarValue;
 pub use engine::{Engine, EngineOptions};

@@ -7,6 +7,8 @@ use crate::table::column::OID_KEY;
 
 /// `text`
 pub const TEXT: u32 = 25;
+/// `varchar`: `character varying(n)`
+pub const VARCHAR: u32 = 1043;
 /// `numeric`
 pub const NUMERIC: u32 = 1700;
 /// `uuid`
@@ -135,7 +137,7 @@ pub(crate) fn names(oid: u32) -> (&'static str, &'static str) {
         829 => ("macaddr", "macaddr"),
         869 => ("inet", "inet"),
         BPCHAR => ("character", "bpchar"),
-        1043 => ("character varying", "varchar"),
+        VARCHAR => ("character varying", "varchar"),
         1082 => ("date", "date"),
         1083 => ("time without time zone", "time"),
         1114 => ("timestamp without time zone", "timestamp"),

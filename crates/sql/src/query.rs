@@ -384,14 +384,16 @@ fn ended_early() -> SqlError {
     )
 }
 
-async fn until(deadline: Option<Instant>) {
+/// Completes at the deadline, if there is one.
+pub(crate) async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }
 
-async fn until_canceled(canceled: &mut watch::Receiver<bool>) {
+/// Completes when the statement is cancelled.
+pub(crate) async fn until_canceled(canceled: &mut watch::Receiver<bool>) {
     if canceled.wait_for(|&canceled| canceled).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -18,14 +18,16 @@ use futures::StreamExt;
 use lsm::Snapshot;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use types::CommitPosition;
 
 use crate::command::Command;
+use crate::context::readable;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
 use crate::outcome::{Description, Notice, Outcome, RowStream};
-use crate::query::{Limits, Query};
+use crate::query::{Limits, Query, until, until_canceled};
 use crate::settings::Settings;
 use crate::statement::{Statement, StatementKind};
 
@@ -220,17 +222,73 @@ impl Session {
                         format!("there is no parameter ${needed}"),
                     ));
                 }
+                if let Some(found) = self.look_up(statement, &parameters).await? {
+                    return Ok(found);
+                }
                 self.run(ast, parameters).await
             }
         }
     }
 
+    /// Answers a statement that asks for rows by key; `None` if it has to be planned.
+    ///
+    /// One row is looked up here and now: handing it to the engine's threads would take longer.
+    async fn look_up(
+        &self,
+        statement: &Statement,
+        parameters: &[ScalarValue],
+    ) -> Result<Option<Outcome>, SqlError> {
+        let Some(look_up) = statement.look_up() else {
+            return Ok(None);
+        };
+        if self
+            .engine
+            .by_name(look_up.shape(), || self.search_path())
+            .is_none()
+        {
+            return Ok(None);
+        }
+        if !self.is_readable() {
+            let mut canceled = self.cancellation();
+            self.wait_until_readable(&mut canceled).await?;
+        }
+        let snapshot = self.snapshot();
+        // The entry that counts is the one after the pin.
+        let entry = self.engine.by_name(look_up.shape(), || self.search_path());
+        let resolved = entry.as_ref().and_then(|entry| look_up.resolved(entry));
+        let (Some(entry), Some(resolved)) = (entry, resolved) else {
+            return Ok(None);
+        };
+        readable(&entry)?;
+        let Some(keys) = resolved.keys(parameters) else {
+            return Ok(None);
+        };
+        let (position, schema) = (snapshot.position(), resolved.schema().clone());
+        let batches = if keys.len() <= 1 {
+            resolved.rows(&snapshot, &keys)
+        } else {
+            let task = move || resolved.rows(&snapshot, &keys);
+            let task = self.engine.runtime().spawn(async move { task() });
+            task.await
+                .unwrap_or_else(|_| Err(SqlError::new(code::INTERNAL_ERROR, "a look-up failed")))
+        }?;
+        Ok(Some(Outcome::Rows {
+            position,
+            schema,
+            stream: futures::stream::iter(batches.into_iter().map(Ok)).boxed(),
+            tag: "SELECT",
+        }))
+    }
+
+    fn search_path(&self) -> Vec<String> {
+        self.shared.state.lock().settings.search_path()
+    }
+
     async fn run(&self, ast: &Ast, parameters: Vec<ScalarValue>) -> Result<Outcome, SqlError> {
-        let (sender, canceled) = watch::channel(false);
-        *self.shared.cancel.lock() = Some(sender);
+        let mut canceled = self.cancellation();
         let query = self.query(Box::new(ast.clone()), None);
-        if !self.in_snapshot() && query.reads_tables()? {
-            self.engine.wait_until_caught_up().await?;
+        if query.reads_tables()? {
+            self.wait_until_readable(&mut canceled).await?;
         }
         let snapshot = self.snapshot();
         let position = snapshot.position();
@@ -273,6 +331,52 @@ impl Session {
             facts,
             statement,
             snapshot,
+        }
+    }
+
+    /// What tells the statement that begins now that it is cancelled.
+    fn cancellation(&self) -> watch::Receiver<bool> {
+        let (sender, canceled) = watch::channel(false);
+        *self.shared.cancel.lock() = Some(sender);
+        canceled
+    }
+
+    /// Whether the next statement need not wait before it reads a table.
+    fn is_readable(&self) -> bool {
+        let wait_for = self.shared.state.lock().settings.wait_for();
+        self.in_snapshot()
+            || (self.engine.is_caught_up()
+                && wait_for.is_none_or(|position| self.engine.store.visible() >= position))
+    }
+
+    /// Waits until the next statement may read a table: the copy has caught up since the start,
+    /// and holds the position that the client waits for (`hedgerow.wait_for`).
+    async fn wait_until_readable(
+        &self,
+        canceled: &mut watch::Receiver<bool>,
+    ) -> Result<(), SqlError> {
+        if self.is_readable() {
+            return Ok(());
+        }
+        let (wait_for, timeout) = {
+            let state = self.shared.state.lock();
+            (
+                state.settings.wait_for(),
+                state.settings.statement_timeout(),
+            )
+        };
+        let waiting = async {
+            self.engine.wait_until_caught_up().await?;
+            match wait_for {
+                Some(position) => self.engine.wait_until_visible(position).await,
+                None => Ok(()),
+            }
+        };
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        tokio::select! {
+            waited = waiting => waited,
+            () = until_canceled(canceled) => Err(SqlError::canceled()),
+            () = until(deadline) => Err(SqlError::timed_out()),
         }
     }
 

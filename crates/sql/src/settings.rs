@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use types::CommitPosition;
+
 use crate::error::{SqlError, code};
 
 /// PostgreSQL's version whose behaviour is followed; clients choose their catalog queries by it.
@@ -27,6 +29,8 @@ enum Check {
     Starts(&'static str),
     /// A time, in milliseconds where no unit is given.
     Milliseconds,
+    /// A position of the source, or nothing.
+    Position,
     /// Only UTC: values with a time zone are compared and shown in it.
     Utc,
 }
@@ -60,6 +64,9 @@ const fn reported(name: &'static str, default: &'static str, check: Check) -> Se
 
 const UTF8: Check = Check::OneOf(&["utf8", "utf-8", "unicode"]);
 const ON: Check = Check::OneOf(&["on", "true", "yes", "1"]);
+
+/// The position that a statement waits for before it reads.
+const WAIT_FOR: &str = "hedgerow.wait_for";
 
 /// All settings, by lower-case name.
 const SETTINGS: &[Setting] = &[
@@ -98,6 +105,7 @@ const SETTINGS: &[Setting] = &[
         Check::Milliseconds,
     ),
     setting("idle_session_timeout", "0", Check::Milliseconds),
+    setting(WAIT_FOR, "", Check::Position),
     reported("in_hot_standby", "on", Check::Fixed),
     reported("integer_datetimes", "on", Check::Fixed),
     reported("IntervalStyle", "postgres", Check::OneOf(&["postgres"])),
@@ -278,6 +286,15 @@ impl Settings {
             .map(Duration::from_millis)
     }
 
+    /// The position that has to be visible before a statement reads; `None` for any.
+    pub(crate) fn wait_for(&self) -> Option<CommitPosition> {
+        let value = self
+            .changed
+            .get(WAIT_FOR)
+            .or_else(|| self.start.get(WAIT_FOR));
+        value.and_then(|position| position.parse().ok())
+    }
+
     /// The schemas in which a table without one is looked for.
     pub(crate) fn search_path(&self) -> Vec<String> {
         let user = self.get("session_authorization").unwrap_or_default();
@@ -336,6 +353,11 @@ impl Settings {
             Check::Starts(start) if lower.starts_with(start) => Ok(setting.default.to_owned()),
             Check::Starts(_) => Err(refused().with_hint(format!("Possible here: {}.", setting.default))),
             Check::Milliseconds => milliseconds(value).map(|_| value.to_owned()).ok_or_else(refused),
+            Check::Position if value.is_empty() => Ok(String::new()),
+            Check::Position => match value.parse::<CommitPosition>() {
+                Ok(position) => Ok(position.to_string()),
+                Err(error) => Err(refused().with_detail(error.to_string())),
+            },
             Check::Utc if is_utc(&lower) => Ok("UTC".to_owned()),
             Check::Utc => Err(refused()
                 .with_hint("Timestamps with time zone are compared and shown in UTC; convert with AT TIME ZONE.")),

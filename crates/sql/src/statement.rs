@@ -9,14 +9,19 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast};
+use datafusion::sql::sqlparser::ast::{
+    Query, SetExpr, SetOperator, SetQuantifier, Statement as Ast,
+};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::command::{self, Command};
+use crate::copy::{self, CopyOptions};
 use crate::error::{SqlError, code};
+use crate::lookup::LookUp;
+use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{arrays, column_names, operators};
 
@@ -31,6 +36,8 @@ struct Inner {
     text: String,
     parameters: usize,
     kind: StatementKind,
+    look_up: Option<LookUp>,
+    copy: Option<CopyOptions>,
 }
 
 /// What a statement is, for the session.
@@ -53,6 +60,16 @@ impl Statement {
     /// The largest `n` of its `$n`.
     pub fn parameter_count(&self) -> usize {
         self.inner.parameters
+    }
+
+    /// How its rows are to be written, if it is a COPY.
+    pub fn copy(&self) -> Option<&CopyOptions> {
+        self.inner.copy.as_ref()
+    }
+
+    /// What it looks up, if it asks for rows by key.
+    pub(crate) fn look_up(&self) -> Option<&LookUp> {
+        self.inner.look_up.as_ref()
     }
 
     pub(crate) fn kind(&self) -> &StatementKind {
@@ -85,13 +102,14 @@ fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError>
         .iter()
         .filter_map(|token| parameter_number(&token.token))
         .max();
-    let kind = match &first.token {
+    let parsed = match &first.token {
         Token::Word(word) if word.quote_style.is_none() => match word.keyword {
             Keyword::SELECT | Keyword::WITH | Keyword::VALUES | Keyword::TABLE => {
                 parse_query(sql, tokens)?
             }
             Keyword::EXPLAIN => parse_query(sql, tokens)?,
-            _ => parse_other(sql, &word.value, &words)?,
+            Keyword::COPY => parse_copy(sql, tokens)?,
+            _ => Parsed::of(parse_other(sql, &word.value, &words)?),
         },
         Token::LParen => parse_query(sql, tokens)?,
         _ => return Err(near(sql, first)),
@@ -100,7 +118,9 @@ fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError>
         inner: Arc::new(Inner {
             text,
             parameters: parameters.unwrap_or(0),
-            kind,
+            kind: parsed.kind,
+            look_up: parsed.look_up,
+            copy: parsed.copy,
         }),
     })
 }
@@ -112,7 +132,67 @@ fn parameter_number(token: &Token) -> Option<usize> {
     }
 }
 
-fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, SqlError> {
+/// A statement's kind and what is known of it besides.
+struct Parsed {
+    kind: StatementKind,
+    look_up: Option<LookUp>,
+    copy: Option<CopyOptions>,
+}
+
+impl Parsed {
+    /// Of which nothing else is known.
+    fn of(kind: StatementKind) -> Self {
+        Self {
+            kind,
+            look_up: None,
+            copy: None,
+        }
+    }
+}
+
+fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed, SqlError> {
+    let statement = parse_whole(sql, tokens)?;
+    if let Some(error) = refusal(&statement) {
+        return Ok(Parsed::of(StatementKind::Refused(error)));
+    }
+    let look_up = Shape::of(&statement).map(LookUp::new);
+    let words = tokens.iter().map(|token| &token.token);
+    let plain = is_about_catalogs(words)
+        .then(|| plainly(&text_of(sql, tokens)))
+        .flatten();
+    Ok(Parsed {
+        look_up,
+        ..Parsed::of(query(plain.unwrap_or(statement)))
+    })
+}
+
+/// COPY: a query, and how its rows are to be written.
+fn parse_copy(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed, SqlError> {
+    let has = |keyword| {
+        let is = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == keyword);
+        tokens.iter().any(is)
+    };
+    if has(Keyword::FROM) && !has(Keyword::TO) {
+        let error = SqlError::read_only("COPY FROM");
+        return Ok(Parsed::of(StatementKind::Refused(error)));
+    }
+    let statement = parse_whole(sql, tokens)?;
+    let (statement, options) = match copy::planned(&statement) {
+        Some(Ok((query, options))) => (Ast::Query(query), options),
+        Some(Err(error)) => return Ok(Parsed::of(StatementKind::Refused(error))),
+        None => return Err(at_end(sql)),
+    };
+    if let Some(error) = refusal(&statement) {
+        return Ok(Parsed::of(StatementKind::Refused(error)));
+    }
+    Ok(Parsed {
+        copy: Some(options),
+        ..Parsed::of(query(statement))
+    })
+}
+
+/// The syntax tree of all tokens.
+fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
     let dialect = PostgreSqlDialect {};
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.to_vec());
     let statement = parser
@@ -122,18 +202,15 @@ fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<StatementKind, Sql
     if next.token != Token::EOF {
         return Err(near(sql, &next));
     }
-    if let Some(error) = refusal(&statement) {
-        return Ok(StatementKind::Refused(error));
-    }
-    let words = tokens.iter().map(|token| &token.token);
-    let plain = is_about_catalogs(words)
-        .then(|| plainly(&text_of(sql, tokens)))
-        .flatten();
-    let mut statement = plain.unwrap_or(statement);
+    Ok(statement)
+}
+
+/// A query in the form that the planner takes.
+fn query(mut statement: Ast) -> StatementKind {
     column_names::add(&mut statement);
     arrays::rewrite(&mut statement);
     operators::rewrite(&mut statement);
-    Ok(StatementKind::Query(Box::new(statement)))
+    StatementKind::Query(Box::new(statement))
 }
 
 /// The text of a statement's tokens (at least one that is not blank).
@@ -178,6 +255,11 @@ fn body_refusal(body: &SetExpr) -> Option<SqlError> {
             Some(SqlError::read_only("SELECT INTO"))
         }
         SetExpr::Query(query) => query_refusal(query),
+        SetExpr::SetOperation {
+            op: op @ (SetOperator::Except | SetOperator::Intersect),
+            set_quantifier: SetQuantifier::All,
+            ..
+        } => Some(SqlError::not_supported(format!("{op} ALL"))),
         SetExpr::SetOperation { left, right, .. } => {
             body_refusal(left).or_else(|| body_refusal(right))
         }
@@ -221,26 +303,11 @@ fn parse_other(
             let what = format!("{upper} {}", object.unwrap_or_default());
             Ok(StatementKind::Refused(SqlError::read_only(what.trim_end())))
         }
-        "COPY" => Ok(StatementKind::Refused(copy_refusal(&plain))),
         "ANALYZE" | "CALL" | "CHECKPOINT" | "DECLARE" | "DO" | "EXECUTE" | "FETCH" | "LISTEN"
         | "LOAD" | "MOVE" | "NOTIFY" | "PREPARE" | "SECURITY" => {
             Ok(StatementKind::Refused(SqlError::not_supported(upper)))
         }
         _ => Err(near(sql, words[0])),
-    }
-}
-
-fn copy_refusal(tokens: &[&Token]) -> SqlError {
-    let from = tokens
-        .iter()
-        .any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::FROM));
-    let to = tokens
-        .iter()
-        .any(|token| matches!(token, Token::Word(word) if word.keyword == Keyword::TO));
-    if from && !to {
-        SqlError::read_only("COPY FROM")
-    } else {
-        SqlError::not_supported("COPY TO")
     }
 }
 

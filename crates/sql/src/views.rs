@@ -37,10 +37,22 @@ use Kind::{Bigint, Double, Text};
 pub(crate) const VIEWS: &[View] = &[
     View {
         name: "cache",
-        columns: &[("bytes", Bigint), ("hits", Bigint), ("misses", Bigint)],
+        columns: &[
+            ("bytes", Bigint),
+            ("hits", Bigint),
+            ("misses", Bigint),
+            ("pages_warmed", Bigint),
+            ("warmed_pages_used", Bigint),
+        ],
         rows: |engine| {
             let stats = engine.store.stats();
-            numbers(&[stats.cache_bytes, stats.cache_hits, stats.cache_misses])
+            numbers(&[
+                stats.cache_bytes,
+                stats.cache_hits,
+                stats.cache_misses,
+                stats.pages_warmed,
+                stats.warmed_pages_used,
+            ])
         },
     },
     View {

@@ -5,7 +5,8 @@
 //! | smallint, integer | bigint | numeric |
 //! | bigint | numeric | numeric |
 //! | numeric | numeric | numeric |
-//! | real, double precision | double precision | double precision |
+//! | real | real | double precision |
+//! | double precision | double precision | double precision |
 //! | interval | DataFusion's | DataFusion's |
 //!
 //! DataFusion would wrap sums around silently and round averages to four more digits than
@@ -27,7 +28,7 @@ use datafusion::logical_expr::{
 
 use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
 use super::quotient::{Digits, quotient_type};
-use super::widened::{Widened, is_widened};
+use super::widened::{Widened, sum_of, wide};
 use crate::error::{SqlError, code};
 use crate::pg_type;
 
@@ -42,6 +43,8 @@ enum Kind {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ExactAggregate {
     kind: Kind,
+    /// What it is called by.
+    aliases: Vec<String>,
     signature: Signature,
     sum: Sum,
     avg: Avg,
@@ -58,8 +61,13 @@ impl ExactAggregate {
 
     fn new(kind: Kind) -> Self {
         let signature = Signature::user_defined(Volatility::Immutable);
+        let name = match kind {
+            Kind::Sum => "sum",
+            Kind::Average => "avg",
+        };
         Self {
             kind,
+            aliases: vec![name.to_owned()],
             signature,
             sum: Sum::new(),
             avg: Avg::new(),
@@ -81,7 +89,7 @@ impl ExactAggregate {
         let types = types.collect::<Vec<_>>().join(", ");
         SqlError::new(
             code::UNDEFINED_FUNCTION,
-            format!("function {}({types}) does not exist", self.name()),
+            format!("function {}({types}) does not exist", self.aliases[0]),
         )
     }
 
@@ -91,6 +99,19 @@ impl ExactAggregate {
             Kind::Average => Outcome::Average(Digits::of(result).map_or(0, |digits| digits.scale)),
         }
     }
+}
+
+/// The same for sums of the type `wide`.
+fn widened(args: AccumulatorArgs<'_>, wide: DataType) -> AccumulatorArgs<'_> {
+    let return_field = retyped(&args.return_field, wide);
+    AccumulatorArgs {
+        return_field,
+        ..args
+    }
+}
+
+fn retyped(field: &FieldRef, data_type: DataType) -> FieldRef {
+    Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
 /// The type in which sums of decimals are kept.
@@ -103,11 +124,17 @@ fn sum_type(argument: &DataType) -> Option<DataType> {
 }
 
 impl AggregateUDFImpl for ExactAggregate {
+    /// Not what it is called by: DataFusion takes a sum of sums for the sum of all where it knows
+    /// a `sum`, but here the sum of bigints is a numeric.
     fn name(&self) -> &str {
         match self.kind {
-            Kind::Sum => "sum",
-            Kind::Average => "avg",
+            Kind::Sum => "exact_sum",
+            Kind::Average => "exact_avg",
         }
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
     }
 
     fn signature(&self) -> &Signature {
@@ -120,7 +147,7 @@ impl AggregateUDFImpl for ExactAggregate {
         };
         Ok(vec![match (self.kind, argument) {
             (_, DataType::Decimal128(..) | DataType::Decimal256(..)) => argument.clone(),
-            (Kind::Sum, short) if is_widened(short) => argument.clone(),
+            (Kind::Sum, short) if wide(short).is_some() => argument.clone(),
             (_, number) if number.is_decimal() || number.is_integer() => {
                 Digits::of(argument).map_or_else(|| argument.clone(), Digits::decimal)
             }
@@ -132,8 +159,8 @@ impl AggregateUDFImpl for ExactAggregate {
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        if is_widened(&arguments[0]) {
-            return Ok(DataType::Int64);
+        if let Some(sum) = sum_of(&arguments[0]) {
+            return Ok(sum);
         }
         match (
             self.kind,
@@ -159,7 +186,10 @@ impl AggregateUDFImpl for ExactAggregate {
         }
     }
 
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+    fn state_fields(&self, mut args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        if let Some(wide) = wide(args.input_fields[0].data_type()) {
+            args.return_field = retyped(&args.return_field, wide);
+        }
         let Some(sum) = sum_type(args.input_fields[0].data_type()) else {
             return self.inexact().state_fields(args);
         };
@@ -201,29 +231,39 @@ impl AggregateUDFImpl for ExactAggregate {
                     *scale, outcome, result,
                 )))
             }
-            (short, _) if is_widened(short) => {
-                let sums = self.inexact().accumulator(args)?;
-                Ok(Box::new(Widened::new(sums)))
-            }
-            _ => self.inexact().accumulator(args),
+            (argument, _) => match wide(argument) {
+                Some(wide) => {
+                    let sums = self.inexact().accumulator(widened(args, wide))?;
+                    Ok(Box::new(Widened::new(sums, result)))
+                }
+                None => self.inexact().accumulator(args),
+            },
         }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        match args.expr_fields[0].data_type() {
-            DataType::Decimal128(..) | DataType::Decimal256(..) => self.accumulator(args),
-            short if is_widened(short) => {
-                let sums = self.inexact().create_sliding_accumulator(args)?;
-                Ok(Box::new(Widened::new(sums)))
-            }
-            _ => self.inexact().create_sliding_accumulator(args),
+        let argument = args.expr_fields[0].data_type();
+        if argument.is_decimal() {
+            return self.accumulator(args);
         }
+        let Some(wide) = wide(argument) else {
+            return self.inexact().create_sliding_accumulator(args);
+        };
+        let result = args.return_field.data_type().clone();
+        let args = widened(args, wide);
+        let sums = self.inexact().create_sliding_accumulator(args)?;
+        Ok(Box::new(Widened::new(sums, result)))
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
         match args.expr_fields[0].data_type() {
             DataType::Decimal128(..) | DataType::Decimal256(..) => !args.is_distinct,
-            _ => self.inexact().groups_accumulator_supported(args),
+            argument => match wide(argument) {
+                Some(wide) => self
+                    .inexact()
+                    .groups_accumulator_supported(widened(args, wide)),
+                None => self.inexact().groups_accumulator_supported(args),
+            },
         }
     }
 
@@ -240,11 +280,14 @@ impl AggregateUDFImpl for ExactAggregate {
             DataType::Decimal256(_, scale) => Ok(Box::new(DecimalSums::<Decimal256Type>::new(
                 *scale, outcome, result,
             ))),
-            short if is_widened(short) => {
-                let sums = self.inexact().create_groups_accumulator(args)?;
-                Ok(Box::new(Widened::new(sums)))
-            }
-            _ => self.inexact().create_groups_accumulator(args),
+            argument => match wide(argument) {
+                Some(wide) => {
+                    let args = widened(args, wide);
+                    let sums = self.inexact().create_groups_accumulator(args)?;
+                    Ok(Box::new(Widened::new(sums, result)))
+                }
+                None => self.inexact().create_groups_accumulator(args),
+            },
         }
     }
 

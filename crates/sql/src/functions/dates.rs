@@ -1,10 +1,8 @@
-//! Arithmetic and comparisons of dates.
+//! Constant dates, so that a scan can use them as bounds.
 //!
-//! * The difference of two dates is an integer.
-//! * A date and an interval make a timestamp, as in PostgreSQL; DataFusion would give a date
-//!   and lose the time of day.
+//! * A date that is moved by an interval is a constant where both are.
 //! * A date that is compared with a constant timestamp at midnight is compared with that day,
-//!   so that the column need not be widened and a scan can use the bound.
+//!   so that the column need not be widened.
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -18,7 +16,7 @@ use super::literals::is_comparison;
 const DAY_US: i64 = 86_400_000_000;
 const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Puts PostgreSQL's operations on dates in the place of DataFusion's.
+/// Finds constants among dates.
 #[derive(Debug)]
 pub(crate) struct DateRewrite;
 
@@ -72,6 +70,7 @@ fn changed(expr: BinaryExpr) -> Transformed<Expr> {
     Transformed::yes(Expr::BinaryExpr(expr))
 }
 
+/// A constant day that is moved by a constant interval is a constant timestamp.
 fn arithmetic(
     left: Box<Expr>,
     op: Operator,
@@ -79,27 +78,18 @@ fn arithmetic(
     schema: &DFSchema,
 ) -> Result<Transformed<Expr>> {
     let types = (left.get_type(schema), right.get_type(schema));
-    Ok(match types {
-        (Ok(DataType::Date32), Ok(DataType::Date32)) if op == Operator::Minus => {
-            let days = Expr::BinaryExpr(BinaryExpr { left, op, right });
-            Transformed::yes(Expr::Cast(Cast::new(Box::new(days), DataType::Int32)))
-        }
-        (Ok(DataType::Date32), Ok(DataType::Interval(_))) => {
-            moved(at_midnight(*left)?, op, *right)?
-        }
-        (Ok(DataType::Interval(_)), Ok(DataType::Date32)) if op == Operator::Plus => {
-            moved(at_midnight(*right)?, op, *left)?
-        }
-        _ => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
-    })
-}
-
-/// A date as a timestamp.
-fn at_midnight(date: Expr) -> Result<Expr> {
-    Ok(match date {
-        Expr::Literal(value, metadata) => Expr::Literal(value.cast_to(&TIMESTAMP)?, metadata),
-        other => Expr::Cast(Cast::new(Box::new(other), TIMESTAMP)),
-    })
+    if let (Ok(TIMESTAMP), Ok(DataType::Interval(_))) = types
+        && let Expr::Cast(Cast { expr: day, .. }) = left.as_ref()
+        && let Expr::Literal(day @ ScalarValue::Date32(_), _) = day.as_ref()
+    {
+        let moment = Expr::Literal(day.cast_to(&TIMESTAMP)?, None);
+        return moved(moment, op, *right);
+    }
+    Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr {
+        left,
+        op,
+        right,
+    })))
 }
 
 /// A timestamp moved by an interval; a constant where both are.

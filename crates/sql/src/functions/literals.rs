@@ -113,11 +113,7 @@ fn typed(literal: Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
         return Ok(literal);
     };
     let value = match field.data_type() {
-        DataType::Utf8 => match pg_type::field_oid(&field) {
-            pg_type::BPCHAR => ScalarValue::Utf8(Some(text.trim_end_matches(' ').to_owned())),
-            pg_type::UUID => ScalarValue::Utf8(Some(plain_uuid(text)?)),
-            _ => return Ok(literal),
-        },
+        DataType::Utf8 => ScalarValue::Utf8(Some(text_as(text, pg_type::field_oid(&field))?)),
         other if other.is_primitive() || *other == DataType::Boolean => {
             match typed_text::value(text, other)? {
                 Some(value) => value,
@@ -129,6 +125,16 @@ fn typed(literal: Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
         _ => return Ok(literal),
     };
     Ok(Expr::Literal(value, metadata.clone()))
+}
+
+/// A text as cells of a type that is stored as text have it, for types whose values are equal in
+/// more than one spelling.
+pub(crate) fn text_as(text: &str, oid: u32) -> Result<String, SqlError> {
+    match oid {
+        pg_type::BPCHAR => Ok(text.trim_end_matches(' ').to_owned()),
+        pg_type::UUID => plain_uuid(text),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// A uuid as PostgreSQL writes it.

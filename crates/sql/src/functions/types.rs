@@ -4,12 +4,16 @@
 //! have microseconds, the stored unit: DataFusion's default of nanoseconds could hold neither
 //! infinity nor the year 2263.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::sql::sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
+
+use crate::pg_type;
+use crate::table::column::OID_KEY;
 
 /// Digits after the point of a numeric without declared precision.
 pub(crate) const UNCONSTRAINED_SCALE: i8 = 16;
@@ -20,7 +24,15 @@ pub(crate) struct SqlTypes;
 
 impl TypePlanner for SqlTypes {
     fn plan_type_field(&self, sql_type: &SqlType) -> Result<Option<Arc<Field>>> {
-        Ok(arrow_type(sql_type).map(|data_type| Arc::new(Field::new("", data_type, true))))
+        Ok(arrow_type(sql_type).map(|data_type| {
+            let oid = match sql_type {
+                SqlType::Uuid => pg_type::UUID,
+                _ => pg_type::oid(&data_type),
+            };
+            // Without metadata of its own a cast would keep that of what it casts.
+            let metadata = HashMap::from([(OID_KEY.to_owned(), oid.to_string())]);
+            Arc::new(Field::new("", data_type, true).with_metadata(metadata))
+        }))
     }
 }
 

@@ -1,22 +1,36 @@
-//! `trunc`, `ceil` and `floor` of a numeric: no more digits than asked for.
+//! `trunc`, `ceil` and `floor` of a numeric: no more digits than asked for; `round` of a float:
+//! half to even.
 //!
 //! DataFusion keeps the argument's digits and sets them to zero, and fails if the number above
 //! has a digit more than the argument's type; PostgreSQL takes the digits away.
+
+use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 
 use super::quotient::Digits;
+use super::round_to_even::RoundToEven;
 
 const DECIMAL256_DIGITS: u8 = 76;
 
-/// Takes the zeros away.
+/// Takes the zeros away, and rounds floats to even.
 #[derive(Debug)]
-pub(crate) struct WholeRewrite;
+pub(crate) struct WholeRewrite {
+    round_to_even: Arc<ScalarUDF>,
+}
+
+impl WholeRewrite {
+    pub(crate) fn new() -> Self {
+        Self {
+            round_to_even: Arc::new(ScalarUDF::from(RoundToEven::new())),
+        }
+    }
+}
 
 impl FunctionRewrite for WholeRewrite {
     fn name(&self) -> &str {
@@ -32,6 +46,13 @@ impl FunctionRewrite for WholeRewrite {
         let Expr::ScalarFunction(mut function) = expr else {
             return Ok(Transformed::no(expr));
         };
+        if function.func.name() == "round"
+            && let [number] = function.args.as_slice()
+            && number.get_type(schema).is_ok_and(|of| of.is_floating())
+        {
+            function.func = self.round_to_even.clone();
+            return Ok(Transformed::yes(Expr::ScalarFunction(function)));
+        }
         let Some((argument, kept)) = digits(&function, schema) else {
             return Ok(Transformed::no(Expr::ScalarFunction(function)));
         };

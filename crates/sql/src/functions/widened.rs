@@ -1,4 +1,5 @@
-//! Sums of smallint and integer, kept in 64 bits as PostgreSQL does.
+//! Sums of smallint, integer and real, kept in 64 bits. Those of real become real again at the
+//! end.
 //!
 //! The widening happens here and not by coercing the argument: the planner coerces a subquery's
 //! arguments twice, and an argument that was widened to bigint the first time would be summed
@@ -12,25 +13,43 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 
-/// An accumulator of 64-bit integers that is given shorter ones.
+/// An accumulator of 64-bit numbers that is given shorter ones.
 #[derive(Debug)]
 pub(crate) struct Widened<A: ?Sized> {
     sums: Box<A>,
+    result: DataType,
 }
 
 impl<A: ?Sized> Widened<A> {
-    pub(crate) fn new(sums: Box<A>) -> Self {
-        Self { sums }
+    /// Gives sums of type `result`.
+    pub(crate) fn new(sums: Box<A>, result: DataType) -> Self {
+        Self { sums, result }
     }
 }
 
-/// Whether the sum of this type is kept in 64 bits.
-pub(crate) fn is_widened(argument: &DataType) -> bool {
-    matches!(argument, DataType::Int16 | DataType::Int32)
+/// The type of 64 bits in which sums of this type are kept; `None` for types that are summed as
+/// they are.
+pub(crate) fn wide(argument: &DataType) -> Option<DataType> {
+    match argument {
+        DataType::Int16 | DataType::Int32 => Some(DataType::Int64),
+        DataType::Float32 => Some(DataType::Float64),
+        _ => None,
+    }
+}
+
+/// The type of a sum that is kept in 64 bits.
+pub(crate) fn sum_of(argument: &DataType) -> Option<DataType> {
+    match argument {
+        DataType::Float32 => Some(DataType::Float32),
+        other => wide(other),
+    }
 }
 
 fn widen(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-    let widened = values.iter().map(|array| cast(array, &DataType::Int64));
+    let widened = values.iter().map(|array| match wide(array.data_type()) {
+        Some(wide) => cast(array, &wide),
+        None => Ok(array.clone()),
+    });
     Ok(widened.collect::<Result<_, _>>()?)
 }
 
@@ -56,7 +75,7 @@ impl Accumulator for Widened<dyn Accumulator> {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.sums.evaluate()
+        self.sums.evaluate()?.cast_to(&self.result)
     }
 
     fn size(&self) -> usize {
@@ -98,7 +117,7 @@ impl GroupsAccumulator for Widened<dyn GroupsAccumulator> {
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        self.sums.evaluate(emit_to)
+        Ok(cast(&self.sums.evaluate(emit_to)?, &self.result)?)
     }
 
     fn size(&self) -> usize {

@@ -109,23 +109,36 @@ fn folded(ident: &Ident) -> String {
 
 /// The name of an expression that has one of its own (PostgreSQL's `FigureColname`).
 fn name_of(expr: &Expr) -> Option<String> {
+    weak_name(expr).or_else(|| strong_name(expr))
+}
+
+/// The name of a cast or CASE, which gives way to the name of what it is around.
+fn weak_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => weak_name(inner),
+        Expr::Cast {
+            expr, data_type, ..
+        } => Some(strong_name(expr).unwrap_or_else(|| type_name(data_type))),
+        Expr::TypedString(typed) => Some(type_name(&typed.data_type)),
+        Expr::Interval(_) => Some("interval".to_owned()),
+        Expr::Case { else_result, .. } => {
+            let inner = else_result.as_ref().and_then(|inner| strong_name(inner));
+            Some(inner.unwrap_or_else(|| "case".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// A name that goes through casts.
+fn strong_name(expr: &Expr) -> Option<String> {
     let fixed = |name: &str| Some(name.to_owned());
     match expr {
+        Expr::Cast { expr, .. } => strong_name(expr),
+        Expr::Case { else_result, .. } => else_result.as_ref().and_then(|e| strong_name(e)),
         Expr::Identifier(ident) => Some(folded(ident)),
         Expr::CompoundIdentifier(idents) => idents.last().map(folded),
-        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => strong_name(inner),
         Expr::Function(function) => function_name(function),
-        Expr::Cast {
-            expr: inner,
-            data_type,
-            ..
-        } => name_of(inner).or_else(|| Some(type_name(data_type))),
-        Expr::TypedString(typed) => Some(type_name(&typed.data_type)),
-        Expr::Interval(_) => fixed("interval"),
-        Expr::Case { else_result, .. } => else_result
-            .as_ref()
-            .and_then(|inner| name_of(inner))
-            .or_else(|| fixed("case")),
         Expr::Subquery(query) => subquery_name(query),
         Expr::Exists { .. } => fixed("exists"),
         Expr::Array(_) => fixed("array"),
@@ -141,7 +154,6 @@ fn name_of(expr: &Expr) -> Option<String> {
             _ => "btrim",
         }),
         Expr::AtTimeZone { .. } => fixed("timezone"),
-        Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => fixed("bool"),
         _ => None,
     }
 }
@@ -217,7 +229,11 @@ mod tests {
             ("date '2020-01-01'", "date"),
             ("CASE WHEN a THEN 1 END", "case"),
             ("CASE WHEN a THEN 1 ELSE b END", "b"),
-            ("true", "bool"),
+            ("true", "?column?"),
+            ("(d::timestamp)::date", "d"),
+            ("(f(1)::timestamp)::date", "f"),
+            ("(('x' || y)::date)::timestamp", "timestamp"),
+            ("CASE WHEN a THEN 1 ELSE 2::int END", "case"),
             ("(SELECT max(x) FROM t)", "max"),
             ("EXISTS (SELECT 1)", "exists"),
             ("sum(a) / sum(b)", "?column?"),

@@ -16,7 +16,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ExprSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::{Limit, Subquery};
+use datafusion::logical_expr::logical_plan::{Limit, Subquery, Union};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
@@ -54,6 +54,11 @@ fn node(plan: LogicalPlan, around: &[DFSchema]) -> Result<LogicalPlan> {
         .data;
     match plan {
         LogicalPlan::Values(values) => LogicalPlanBuilder::values(values.values)?.build(),
+        // Its own recomputation keeps the types that it had.
+        LogicalPlan::Union(union) => {
+            let union = Union::try_new_with_loose_types(union.inputs)?;
+            Ok(LogicalPlan::Union(union))
+        }
         plan => plan.recompute_schema(),
     }
 }

@@ -38,6 +38,31 @@ const ANSWERS: &[(&str, &str)] = &[
         "select avg(distinct c), sum(distinct b) from v",
         "3.62500000000000000000|9223372036854775807",
     ),
+    (
+        "select extract(second from g), extract(epoch from f), extract(week from f) from v where a = 1",
+        "56.789000|912470400|49",
+    ),
+    (
+        "select date_part('month', g) + 0.5, extract(dow from g) from v where a = 1",
+        "2.5|6",
+    ),
+    (
+        "select interval '1 day' * 2 = interval '48 hours', g - timestamp '2020-02-28' > interval '1 day', \
+         age(g, f::timestamp) > interval '20 years' from v where a = 1",
+        "true|true|true",
+    ),
+    (
+        "select to_char(g, 'DD Mon YYYY HH24:MI'), to_char(f, 'FMDay') from v where a = 1",
+        "29 Feb 2020 12:34|Tuesday",
+    ),
+    (
+        "select round(2.5::float8), sign(-2.5), ceiling(1.2), every(k) from v where a = 1",
+        "2.0|-1|2|true",
+    ),
+    (
+        "select k, sum(a), count(distinct l) from v where k group by k",
+        "true|1|1",
+    ),
     ("select 7 / 2, -7 / 2, 7 % 3", "3|-3|1"),
     (
         "select 7.0 / 2, 1 / 3.0, 2.0 / 3",

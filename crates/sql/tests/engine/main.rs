@@ -5,5 +5,6 @@
 mod answers;
 mod catalog;
 mod harness;
+mod lookups;
 mod statements;
 mod tpch;

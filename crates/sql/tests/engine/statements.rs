@@ -372,3 +372,46 @@ async fn described_columns_are_the_ones_that_come() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_statement_waits_for_the_position_that_its_client_names() {
+    let (mut fixture, table) = accounts();
+    let session = fixture.session();
+    let next = CommitPosition(fixture.position().0 + 0x10);
+    run(&session, &format!("set hedgerow.wait_for = '{next}'"))
+        .await
+        .expect("is set");
+    assert_eq!(
+        row(&session, "show hedgerow.wait_for").await,
+        next.to_string()
+    );
+    let writes = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        fixture.write(table, "4|cid|5.00");
+    };
+    assert_eq!(row(&session, "select 1").await, "1");
+    let (found, ()) = tokio::join!(
+        row(&session, "select id from accounts where id = 4"),
+        writes
+    );
+    assert_eq!(found, "4");
+    assert_eq!(row(&session, "select count(*) from accounts").await, "4");
+    for sql in [
+        "set hedgerow.wait_for = 'FFFF/0'",
+        "set statement_timeout = 50",
+    ] {
+        run(&session, sql).await.expect("is set");
+    }
+    for asked in [
+        "select count(*) from accounts",
+        "select id from accounts where id = 4",
+    ] {
+        assert_eq!(failure(&session, asked).await.code, "57014", "{asked}");
+    }
+    run(&session, "reset hedgerow.wait_for")
+        .await
+        .expect("is reset");
+    assert_eq!(row(&session, "select count(*) from accounts").await, "4");
+    let error = failure(&session, "set hedgerow.wait_for = 'soon'").await;
+    assert_eq!(error.code, "22023");
+}
