@@ -10,12 +10,13 @@ use crate::prerequisites;
 use crate::step::{cargo, cargo_command, observe};
 
 /// Tested with debug assertions.
-pub const LIGHT: [&str; 10] = [
+pub const LIGHT: [&str; 11] = [
     "allocator",
     "types",
     "env",
     "page",
     "lsm",
+    "oltp",
     "sim",
     "replication",
     "testbed",

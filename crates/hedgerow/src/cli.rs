@@ -22,7 +22,8 @@ use crate::demo::DemoArguments;
         hedgerow serve --source postgres://user@host/db --data DIR\n  \
         hedgerow sql --data DIR \"select count(*) from orders\"\n  \
         hedgerow status --data DIR                             how far behind is it?\n  \
-        hedgerow verify --data DIR                             does it equal the source?"
+        hedgerow verify --data DIR                             does it equal the source?\n  \
+        hedgerow resync --data DIR orders                      copy one table again"
 )]
 pub struct Arguments {
     /// What to do.
@@ -44,6 +45,10 @@ pub enum Command {
     /// Prints a line a table. Exits with 0 if all are equal, 1 if one differs, 2 if that could
     /// not be found out.
     Verify(ClientArguments),
+    /// Copy one table again while the others go on, such as one that has stopped
+    ///
+    /// Waits until it is complete. Exits with 0 then, 1 if it could not be copied.
+    Resync(ResyncArguments),
     /// Check whether a source is ready to be copied, and say what is missing
     ///
     /// Changes nothing. Exits with 0 if it is ready, 1 if it is not, 2 if it could not be asked.
@@ -85,6 +90,9 @@ pub struct ServeArguments {
     /// Address for PostgreSQL clients; loopback only [default: 127.0.0.1:5433]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
+    /// Address of the web page and of Prometheus metrics (`/metrics`); loopback only [default: none]
+    #[arg(long, value_name = "ADDRESS")]
+    pub web: Option<SocketAddr>,
     /// Memory to use in all: changes not yet on disk, cached pages, running statements
     /// [default: 512MiB]
     #[arg(long, value_name = "SIZE")]
@@ -115,6 +123,17 @@ pub struct ClientArguments {
     /// The server's address: postgres://hedgerow@127.0.0.1:5433/hedgerow (password in PGPASSWORD)
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+}
+
+/// `hedgerow resync`
+#[derive(Debug, Args)]
+pub struct ResyncArguments {
+    /// Where the server is.
+    #[command(flatten)]
+    pub client: ClientArguments,
+    /// The table, as it is written in SQL; without a schema, one of "public"
+    #[arg(value_name = "TABLE")]
+    pub table: String,
 }
 
 /// `hedgerow sql`

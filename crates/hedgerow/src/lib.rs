@@ -29,3 +29,4 @@ pub mod server;
 pub mod settings;
 mod verification;
 mod verify_rows;
+pub mod web;

@@ -29,8 +29,10 @@ use tokio::task::JoinHandle;
 use crate::background::{Fatal, Workers, spawner};
 use crate::memory_plan::MemoryPlan;
 use crate::progress::Progress;
-use crate::server::{ListenError, Server, ServerOptions, VerifyRows};
+use crate::server::{ListenError, Server, ServerOptions, SourceCommands};
 use crate::settings::{DATABASE, NodeSettings, USER};
+use crate::web::facts::Observed;
+use crate::web::{Web, WebError};
 use crate::{address_file, password};
 
 /// Threads that read and write sockets; statements run on the engine's own.
@@ -71,6 +73,9 @@ pub enum NodeError {
     /// The address cannot be had.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The web page's address cannot be had.
+    #[error(transparent)]
+    Web(#[from] WebError),
     /// The engine cannot start.
     #[error("cannot start the SQL engine: {0}")]
     Engine(SqlError),
@@ -164,13 +169,22 @@ impl Node {
         &self.env
     }
 
+    /// What the web page shows.
+    fn observed(&self) -> Observed {
+        Observed {
+            store: self.store.clone(),
+            catalog: self.catalog.clone(),
+            status: self.status.clone(),
+        }
+    }
+
     /// Starts to serve clients and to replicate `source`, shown as `name` of a `kind`.
     pub fn start(
         self,
         name: &str,
         kind: &str,
         source: Box<dyn Source>,
-        verify: VerifyRows,
+        commands: SourceCommands,
     ) -> Result<RunningNode, NodeError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(SERVER_THREADS)
@@ -194,7 +208,11 @@ impl Node {
             handshakes_max: HANDSHAKES_MAX,
             handshake_timeout: HANDSHAKE_TIMEOUT,
         };
-        let server = runtime.block_on(Server::bind(self.engine.clone(), verify, options))?;
+        let server = runtime.block_on(Server::bind(self.engine.clone(), commands, options))?;
+        let web = match self.settings.web {
+            Some(address) => Some(runtime.block_on(Web::bind(address, self.observed()))?),
+            None => None,
+        };
         let address = server.address();
         address_file::write(data, address).map_err(|error| NodeError::Directory {
             path: data.clone(),
@@ -207,6 +225,8 @@ impl Node {
             catalog: self.catalog.clone(),
             status: self.status.clone(),
             clock: self.env.clock.clone(),
+            disk: self.env.disk.clone(),
+            spool_directory: data.join("spool"),
             spawner: spawner(&fatal),
             options: ApplyOptions {
                 flush_interval: self.settings.flush_interval,
@@ -224,6 +244,9 @@ impl Node {
         let (stop_server, stopped) = oneshot::channel::<()>();
         // A dropped sender means stop as well.
         let serving = runtime.spawn(server.run(async move { drop(stopped.await) }));
+        if let Some(web) = web {
+            runtime.spawn(web.run());
+        }
         Ok(RunningNode {
             node: self,
             address,

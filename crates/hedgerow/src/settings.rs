@@ -84,6 +84,7 @@ struct SettingsFile {
     slot: Option<String>,
     data: Option<PathBuf>,
     listen: Option<SocketAddr>,
+    web: Option<SocketAddr>,
     memory: Option<ByteSize>,
     spill: Option<ByteSize>,
     threads: Option<usize>,
@@ -115,6 +116,8 @@ pub struct NodeSettings {
     pub data: PathBuf,
     /// Where PostgreSQL clients are served.
     pub listen: SocketAddr,
+    /// Where the web page and metrics are served, if anywhere.
+    pub web: Option<SocketAddr>,
     /// Memory in all, bytes.
     pub memory: ByteSize,
     /// Disk space for sorts and joins that exceed the memory, bytes.
@@ -135,6 +138,7 @@ impl NodeSettings {
         Self {
             data,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            web: None,
             memory: DEFAULT_MEMORY,
             spill: DEFAULT_SPILL,
             threads: std::thread::available_parallelism().map_or(2, usize::from),
@@ -169,6 +173,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig)
     };
     let node = NodeSettings {
         listen: arguments.listen.or(file.listen).unwrap_or(default.listen),
+        web: arguments.web.or(file.web),
         memory: arguments.memory.or(file.memory).unwrap_or(default.memory),
         spill: arguments.spill.or(file.spill).unwrap_or(default.spill),
         threads: arguments

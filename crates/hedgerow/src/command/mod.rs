@@ -1,6 +1,7 @@
 //! The commands of the program, one module each.
 
 pub mod check;
+pub mod resync;
 pub mod serve;
 pub mod sql;
 pub mod status;
@@ -21,6 +22,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Sql(arguments) => (sql::run(arguments), 1),
         Command::Status(arguments) => (status::run(&arguments), 1),
         Command::Verify(arguments) => (verify::run(&arguments), UNKNOWN),
+        Command::Resync(arguments) => (resync::run(&arguments), 1),
         Command::Check(arguments) => (check::run(arguments), UNKNOWN),
         Command::Demo(arguments) => {
             logging::start();

@@ -3,21 +3,33 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use replication::postgres::preflight::{self, Fault, Severity};
+use replication::postgres::resync::Resyncs;
 use replication::postgres::{PostgresConfig, PostgresSource};
+use sql::SqlError;
 
 use crate::cli::ServeArguments;
 use crate::node::{Node, asked_to_end};
+use crate::server::{ResyncTable, SourceCommands};
 use crate::settings::{DATABASE, USER};
 use crate::verification;
 use crate::{logging, password, settings};
+
+/// How long the source may take until a copy begins: while its connection is lost it does not.
+const RESYNC_PATIENCE: Duration = Duration::from_secs(10);
+/// How often to look whether it has begun.
+const LOOK: Duration = Duration::from_millis(10);
+/// SQLSTATE for "not in this state".
+const NOT_NOW: &str = "55000";
 
 /// Serves until told to end.
 pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     logging::start();
     let (node_settings, source) = settings::serve(arguments)?;
-    let data = node_settings.data.clone();
+    let (data, web) = (node_settings.data.clone(), node_settings.web);
     let node = Node::open(node_settings)?;
     if node.is_new() && !is_ready(&source)? {
         return Ok(ExitCode::FAILURE);
@@ -26,10 +38,36 @@ pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     let shown = source.to_string();
     let name = source.database.clone();
     let replica = Box::new(PostgresSource::new(source));
-    let running = node.start(&name, PostgresSource::KIND, replica, verify)?;
+    let resync = resync_through(replica.resyncs(), &node);
+    let commands = SourceCommands { verify, resync };
+    let running = node.start(&name, PostgresSource::KIND, replica, commands)?;
     announce(&shown, &data, running.address());
+    if let Some(address) = web {
+        println!("  web page   http://{address}/ (metrics: /metrics)");
+    }
     running.run(asked_to_end())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// `RESYNC TABLE`, carried out by the source that runs. Returns when readers see that the table is
+/// another one.
+fn resync_through(resyncs: Resyncs, node: &Node) -> ResyncTable {
+    let (catalog, store) = (node.catalog().clone(), node.store().clone());
+    Arc::new(move |table| {
+        let current = || {
+            let entry = catalog.by_name_at(&table.schema, &table.name, store.visible());
+            entry.map(|entry| entry.id)
+        };
+        let before = current();
+        let begun = resyncs.request(table.clone(), RESYNC_PATIENCE);
+        begun.map_err(|reason| SqlError::new(NOT_NOW, reason))?;
+        let mut looks = RESYNC_PATIENCE.as_millis() / LOOK.as_millis();
+        while current() == before && looks > 0 {
+            std::thread::sleep(LOOK);
+            looks -= 1;
+        }
+        Ok(())
+    })
 }
 
 /// Checks the source before anything is created there.

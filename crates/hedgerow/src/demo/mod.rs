@@ -37,7 +37,7 @@ use sql::SqlError;
 use tempfile::TempDir;
 
 use crate::node::{Node, NodeError};
-use crate::server::VerifyRows;
+use crate::server::SourceCommands;
 use crate::settings::NodeSettings;
 
 /// The name under which the source is shown.
@@ -144,7 +144,7 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     let source = OrderSource::new(options, node.env().clock.clone());
     let progress = source.progress();
     let kind = replication::orders::source::KIND;
-    let node = node.start(SOURCE_NAME, kind, Box::new(source), no_verification())?;
+    let node = node.start(SOURCE_NAME, kind, Box::new(source), no_commands())?;
     let run = drive::Run::new(node.node(), options, progress);
     if !arguments.once {
         print!("{}", connect::invitation(directory.path(), node.address()));
@@ -162,12 +162,16 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     })
 }
 
-/// `hedgerow verify` has nothing to compare with: the orders come from nowhere.
-fn no_verification() -> VerifyRows {
-    Arc::new(|| {
-        let hint = "The demonstration compares every answer itself; see its audit.";
-        Err(SqlError::not_supported("verify without a source").with_hint(hint))
-    })
+/// `hedgerow verify` has nothing to compare with, and `resync` nothing to copy: the orders come
+/// from nowhere.
+fn no_commands() -> SourceCommands {
+    SourceCommands {
+        verify: Arc::new(|| {
+            let hint = "The demonstration compares every answer itself; see its audit.";
+            Err(SqlError::not_supported("verify without a source").with_hint(hint))
+        }),
+        resync: Arc::new(|_| Err(SqlError::not_supported("resync without a source"))),
+    }
 }
 
 #[cfg(test)]

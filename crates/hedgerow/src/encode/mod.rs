@@ -4,7 +4,7 @@
 //!    Arrow column still has that type's storage, otherwise PostgreSQL's nearest.
 //! 2. [`RowEncoder::bind`] brings every column of a batch into one of a few canonical Arrow
 //!    types ([`cells`]).
-//! 3. [`Rows::append`] writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`]) or
+//! 3. [`Rows::append`] (for COPY [`mod@copy`]) writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`]) or
 //!    in binary ([`binary`]).
 //!
 //! Invariants: the bytes are exactly those that PostgreSQL sends for the same value and type;
@@ -13,6 +13,7 @@
 pub mod array;
 pub mod binary;
 pub mod cells;
+pub mod copy;
 pub mod datetime;
 pub mod number;
 pub mod wire_type;
@@ -128,12 +129,9 @@ impl Rows {
         let start = out.len();
         out.put_u8(b'D');
         out.put_i32(0);
-        out.put_u16(self.cells.len() as u16);
-        for cells in &self.cells {
-            if let Err(error) = cells.append(row, out) {
-                out.truncate(start);
-                return Err(error);
-            }
+        if let Err(error) = self.append_cells(row, out) {
+            out.truncate(start);
+            return Err(error);
         }
         let length = out.len() - start - 1;
         let Ok(length) = i32::try_from(length) else {
@@ -144,6 +142,14 @@ impl Rows {
         };
         out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
         Ok(())
+    }
+
+    /// Appends a row's cells after their number, each after its length.
+    fn append_cells(&self, row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
+        out.put_u16(self.cells.len() as u16);
+        self.cells
+            .iter()
+            .try_for_each(|cells| cells.append(row, out))
     }
 }
 

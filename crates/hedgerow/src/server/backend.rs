@@ -5,7 +5,7 @@
 use bytes::{BufMut, BytesMut};
 
 use super::failure::Failure;
-use crate::encode::{Format, WireType};
+use crate::encode::{EncodeError, Format, WireType};
 
 /// State of the session's transaction, as ReadyForQuery tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +142,52 @@ pub fn row_description<'a>(
             });
         }
     });
+}
+
+/// Data of COPY follow, all columns in one format.
+pub fn copy_out_response(format: Format, columns: usize, out: &mut BytesMut) {
+    let code = match format {
+        Format::Text => 0,
+        Format::Binary => 1,
+    };
+    put(b'H', out, |out| {
+        out.put_u8(code);
+        out.put_u16(u16::try_from(columns).unwrap_or(u16::MAX));
+        for _ in 0..columns {
+            out.put_u16(u16::from(code));
+        }
+    });
+}
+
+/// A piece of COPY's data, if `write` writes any. After an error nothing has been added.
+pub fn copy_data(
+    out: &mut BytesMut,
+    write: impl FnOnce(&mut BytesMut) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let start = out.len();
+    out.put_u8(b'd');
+    out.put_i32(0);
+    let written = write(out);
+    let length = i32::try_from(out.len() - start - 1);
+    let empty = out.len() == start + 5;
+    match (written, length) {
+        (Ok(()), Ok(length)) if !empty => {
+            out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+            Ok(())
+        }
+        (written, length) => {
+            out.truncate(start);
+            written?;
+            length.map(drop).map_err(|_| EncodeError::OutOfRange {
+                type_name: "row size",
+            })
+        }
+    }
+}
+
+/// COPY's data are complete.
+pub fn copy_done(out: &mut BytesMut) {
+    put(b'c', out, |_| {});
 }
 
 /// The statement gives no rows.

@@ -27,6 +27,18 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub type VerifyRows =
     Arc<dyn Fn() -> Result<(arrow_schema::SchemaRef, sql::RowStream), SqlError> + Send + Sync>;
 
+/// Has the source copy a table again; returns when the copy has begun. May take seconds.
+pub type ResyncTable = Arc<dyn Fn(types::TableName) -> Result<(), SqlError> + Send + Sync>;
+
+/// What clients can have the source do.
+#[derive(Clone)]
+pub struct SourceCommands {
+    /// `VERIFY`
+    pub verify: VerifyRows,
+    /// `RESYNC TABLE`
+    pub resync: ResyncTable,
+}
+
 /// Limits and identity of a [`Server`].
 #[derive(Clone)]
 pub struct ServerOptions {
@@ -69,7 +81,7 @@ pub enum ListenError {
 /// What all connections share.
 pub(super) struct Shared {
     pub engine: Arc<Engine>,
-    pub verify: VerifyRows,
+    pub commands: SourceCommands,
     pub options: ServerOptions,
     pub verifier: Verifier,
     pub cancels: Arc<CancelRegistry>,
@@ -89,7 +101,7 @@ impl Server {
     /// Takes the address; connections wait until [`Server::run`].
     pub async fn bind(
         engine: Arc<Engine>,
-        verify: VerifyRows,
+        commands: SourceCommands,
         options: ServerOptions,
     ) -> Result<Self, ListenError> {
         let address = options.listen;
@@ -105,7 +117,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let shared = Shared {
             engine,
-            verify,
+            commands,
             verifier: Verifier::new(&options.user, &options.password),
             cancels: Arc::default(),
             places: Arc::new(Semaphore::new(options.connections_max)),

@@ -1,7 +1,7 @@
 //! The PostgreSQL server: any client that speaks protocol 3.0 may ask.
 //!
 //! One task a connection: [`startup`] lets the client in, [`connection`] carries out its
-//! messages, [`query`] runs statements through the SQL session. The modules below them know no
+//! messages, [`query`] runs statements through the SQL session, [`copy_out`] sends what COPY copies. The modules below them know no
 //! sockets: [`frontend`] and [`backend`] are the messages, [`scram`] the password dialogue,
 //! [`parameter`] values on the way in, [`statement`] what is prepared.
 //!
@@ -15,6 +15,7 @@
 pub mod backend;
 pub mod cancel;
 mod connection;
+mod copy_out;
 pub mod failure;
 pub mod frontend;
 mod handshakes;
@@ -28,4 +29,4 @@ mod statement;
 mod throttle;
 mod wire;
 
-pub use listener::{ListenError, Server, ServerOptions, VerifyRows};
+pub use listener::{ListenError, ResyncTable, Server, ServerOptions, SourceCommands, VerifyRows};

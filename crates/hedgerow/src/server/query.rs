@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow_schema::Schema;
-use sql::{Description, Outcome, ScalarValue, Session, TransactionStatus};
+use arrow_schema::{Schema, SchemaRef};
+use sql::{CopyOptions, Description, Outcome, RowStream, ScalarValue, Session, TransactionStatus};
 
 use super::backend::{self, ColumnDescription};
 use super::connection::{Connection, Context, Trouble};
+use super::copy_out;
 use super::failure::Failure;
 use super::frontend::{Bind, Target};
 use super::parameter;
-use super::statement::{
-    Cursor, Formats, Parsed, Portal, PortalState, Prepared, parse, parse_one, wire_types,
-};
+use super::statement::{Cursor, Formats, Parsed, Portal, PortalState, Prepared, parse, parse_one};
 use super::wire::Output;
-use crate::encode::{RowEncoder, wire_type};
+use crate::encode::wire_type;
 
 /// Runs a text of any number of statements, all results as text.
 pub async fn simple(
@@ -32,10 +31,13 @@ pub async fn simple(
     for parsed in &statements {
         let formats = Formats::default();
         let before = connection.session.transaction_status();
-        match start(connection.context(), parsed, Vec::new(), &formats).await? {
+        match start(connection.context(), parsed, Vec::new()).await? {
             Started::Done(tag) => report_done(&tag, output),
-            Started::Rows(mut cursor, schema) => {
-                describe_rows(&schema, &formats, output);
+            Started::Copy(rows, options) => copy_out::send(rows, &options, output).await?,
+            Started::Rows(rows) => {
+                let encoder = formats.encoder(&rows.schema)?;
+                describe_rows(&rows.schema, &formats, output);
+                let mut cursor = Cursor::new(rows.stream, encoder, rows.tag);
                 let sent = send_rows(&mut cursor, u64::MAX, output).await?;
                 complete(cursor.tag, sent.rows, output);
             }
@@ -58,12 +60,7 @@ pub fn prepare(
         return Err(Failure::new("42P05", message));
     }
     connection.statements.remove(&name);
-    let description = tokio::sync::OnceCell::new();
-    let prepared = Prepared {
-        parsed: parse_one(sql)?,
-        parameter_oids,
-        description,
-    };
+    let prepared = Prepared::new(parse_one(sql)?, parameter_oids);
     connection.statements.insert(name, Arc::new(prepared));
     backend::parse_complete(&mut output.buffer);
     Ok(())
@@ -150,6 +147,8 @@ pub async fn describe(
         backend::parameter_description(oids, &mut output.buffer);
     }
     match &described.schema {
+        // What COPY gives are no rows of a result.
+        Some(_) if prepared.parsed.copy().is_some() => backend::no_data(&mut output.buffer),
         Some(schema) => describe_rows(schema, &formats, output),
         None => backend::no_data(&mut output.buffer),
     }
@@ -183,15 +182,18 @@ pub async fn execute(
             let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
             let parameters = std::mem::take(&mut portal.parameters);
             let before = connection.session.transaction_status();
-            match start(connection.context(), &prepared.parsed, parameters, &formats).await? {
+            match start(connection.context(), &prepared.parsed, parameters).await? {
                 Started::Done(tag) => {
                     report_done(&tag, output);
                     drop_portals_of_ended_transaction(connection, before);
                     return Ok(());
                 }
-                Started::Rows(cursor, schema) => {
-                    check_still_described(&prepared, &schema)?;
-                    Box::new(cursor)
+                Started::Copy(rows, options) => {
+                    return copy_out::send(rows, &options, output).await;
+                }
+                Started::Rows(rows) => {
+                    let encoder = prepared.encoder(&rows.schema, &formats)?;
+                    Box::new(Cursor::new(rows.stream, encoder, rows.tag))
                 }
             }
         }
@@ -236,7 +238,7 @@ async fn description<'p>(
             Parsed::Sql(statement) => Ok(session
                 .describe(statement, &prepared.parameter_oids)
                 .await?),
-            Parsed::Empty => Ok(Description {
+            Parsed::Empty | Parsed::Resync(_) => Ok(Description {
                 parameters: Vec::new(),
                 schema: None,
             }),
@@ -257,7 +259,19 @@ enum Started {
     /// Nothing to send but what is in here.
     Done(Done),
     /// Rows follow.
-    Rows(Cursor, arrow_schema::SchemaRef),
+    Rows(ResultRows),
+    /// Data follow.
+    Copy(ResultRows, CopyOptions),
+}
+
+/// Rows that have not been fetched yet.
+pub struct ResultRows {
+    /// Their columns.
+    pub schema: SchemaRef,
+    /// The rows.
+    pub stream: RowStream,
+    /// First word of the completion tag.
+    pub tag: &'static str,
 }
 
 /// The result of a command without rows.
@@ -271,9 +285,8 @@ async fn start(
     context: Context<'_>,
     parsed: &Parsed,
     parameters: Vec<ScalarValue>,
-    formats: &Formats,
 ) -> Result<Started, Failure> {
-    let (schema, stream, tag) = match parsed {
+    let rows = match parsed {
         Parsed::Empty => {
             return Ok(Started::Done(Done {
                 tag: "",
@@ -281,9 +294,23 @@ async fn start(
                 changed: Vec::new(),
             }));
         }
+        Parsed::Resync(table) => {
+            let (resync, table) = (context.shared.commands.resync.clone(), table.clone());
+            let asked = tokio::task::spawn_blocking(move || resync(table)).await;
+            asked.map_err(|error| Failure::new("XX000", error.to_string()))??;
+            return Ok(Started::Done(Done {
+                tag: "RESYNC TABLE",
+                notice: None,
+                changed: Vec::new(),
+            }));
+        }
         Parsed::Verify => {
-            let (schema, stream) = (context.shared.verify)()?;
-            (schema, stream, "VERIFY")
+            let (schema, stream) = (context.shared.commands.verify)()?;
+            ResultRows {
+                schema,
+                stream,
+                tag: "VERIFY",
+            }
         }
         Parsed::Sql(statement) => match context.session.execute(statement, parameters).await? {
             Outcome::Rows {
@@ -291,7 +318,11 @@ async fn start(
                 stream,
                 tag,
                 ..
-            } => (schema, stream, tag),
+            } => ResultRows {
+                schema,
+                stream,
+                tag,
+            },
             Outcome::Command {
                 tag,
                 notice,
@@ -305,28 +336,10 @@ async fn start(
             }
         },
     };
-    let columns = schema.fields().len();
-    if !formats.fit(columns) {
-        let message = format!("bind message has formats that do not fit {columns} result columns");
-        return Err(Failure::new("08P01", message));
-    }
-    let encoder = RowEncoder::new(&schema, |index| formats.of(index));
-    Ok(Started::Rows(Cursor::new(stream, encoder, tag), schema))
-}
-
-/// A client that was told of other columns would misread these.
-fn check_still_described(prepared: &Prepared, schema: &Schema) -> Result<(), Failure> {
-    let described = prepared
-        .description
-        .get()
-        .and_then(|description| description.schema.as_ref());
-    match described {
-        Some(described) if wire_types(described) != wire_types(schema) => Err(Failure::new(
-            "0A000",
-            "cached plan must not change result type",
-        )),
-        _ => Ok(()),
-    }
+    Ok(match parsed.copy() {
+        Some(options) => Started::Copy(rows, options.clone()),
+        None => Started::Rows(rows),
+    })
 }
 
 /// A transaction's end takes its portals with it.

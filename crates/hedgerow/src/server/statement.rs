@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use sql::{Description, RowStream, ScalarValue};
+use arrow_schema::{Schema, SchemaRef};
+use parking_lot::Mutex;
+use sql::{CopyOptions, Description, RowStream, ScalarValue};
+use types::TableName;
 
 use super::failure::Failure;
 use crate::encode::{Format, RowEncoder, Rows, WireType, wire_type};
@@ -16,12 +19,27 @@ pub enum Parsed {
     Sql(sql::Statement),
     /// `VERIFY`
     Verify,
+    /// `RESYNC TABLE name`
+    Resync(TableName),
+}
+
+impl Parsed {
+    /// How its rows are to be written, if it is a COPY.
+    pub fn copy(&self) -> Option<&CopyOptions> {
+        match self {
+            Self::Sql(statement) => statement.copy(),
+            Self::Empty | Self::Verify | Self::Resync(_) => None,
+        }
+    }
 }
 
 /// Parses a text of any number of statements.
 pub fn parse(text: &str) -> Result<Vec<Parsed>, Failure> {
     if is_verify(text) {
         return Ok(vec![Parsed::Verify]);
+    }
+    if let Some(table) = resync_table(text) {
+        return Ok(vec![Parsed::Resync(table)]);
     }
     Ok(sql::parse(text)?.into_iter().map(Parsed::Sql).collect())
 }
@@ -44,6 +62,61 @@ fn is_verify(text: &str) -> bool {
     text.eq_ignore_ascii_case("verify")
 }
 
+/// The table of `RESYNC TABLE name`. Without a schema it is one of `public`.
+fn resync_table(text: &str) -> Option<TableName> {
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == ';');
+    let (command, rest) = text.split_once(char::is_whitespace)?;
+    let (what, name) = rest.trim_start().split_once(char::is_whitespace)?;
+    if !command.eq_ignore_ascii_case("resync") || !what.eq_ignore_ascii_case("table") {
+        return None;
+    }
+    let mut parts = name_parts(name.trim_start())?;
+    let name = parts.pop()?;
+    let schema = parts.pop().unwrap_or_else(|| "public".to_owned());
+    parts.is_empty().then_some(TableName { schema, name })
+}
+
+/// The parts of a name with dots: folded to lower case, but for what is quoted.
+fn name_parts(text: &str) -> Option<Vec<String>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let (part, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_part(quoted)?,
+            None => {
+                let end = rest.find('.').unwrap_or(rest.len());
+                (rest[..end].to_lowercase(), &rest[end..])
+            }
+        };
+        if part.is_empty() || part.contains(char::is_whitespace) && !rest.starts_with('"') {
+            return None;
+        }
+        parts.push(part);
+        match after.strip_prefix('.') {
+            Some(next) => rest = next,
+            None => return after.is_empty().then_some(parts),
+        }
+    }
+}
+
+/// What is quoted, and what comes after the quote that ends it.
+fn quoted_part(text: &str) -> Option<(String, &str)> {
+    let mut part = String::new();
+    let mut rest = text;
+    loop {
+        let end = rest.find('"')?;
+        part.push_str(&rest[..end]);
+        rest = &rest[end + 1..];
+        match rest.strip_prefix('"') {
+            Some(next) => {
+                part.push('"');
+                rest = next;
+            }
+            None => return Some((part, rest)),
+        }
+    }
+}
+
 /// A prepared statement.
 #[derive(Debug)]
 pub struct Prepared {
@@ -53,20 +126,64 @@ pub struct Prepared {
     pub parameter_oids: Vec<u32>,
     /// What it takes and gives, once that has been asked for.
     pub description: tokio::sync::OnceCell<Description>,
+    /// How its last result was written: look-ups give the same columns every time.
+    encoding: Mutex<Option<Encoding>>,
+}
+
+/// How results with these very columns are written in these formats.
+#[derive(Debug)]
+struct Encoding {
+    schema: SchemaRef,
+    formats: Formats,
+    encoder: RowEncoder,
 }
 
 impl Prepared {
+    /// A statement that has just been parsed.
+    pub fn new(parsed: Parsed, parameter_oids: Vec<u32>) -> Self {
+        Self {
+            parsed,
+            parameter_oids,
+            description: tokio::sync::OnceCell::new(),
+            encoding: Mutex::new(None),
+        }
+    }
+
+    /// Writes results of `schema`. A client that was told of other columns would misread them:
+    /// that is an error.
+    pub fn encoder(&self, schema: &SchemaRef, formats: &Formats) -> Result<RowEncoder, Failure> {
+        let mut last = self.encoding.lock();
+        if let Some(last) = last.as_ref()
+            && Arc::ptr_eq(&last.schema, schema)
+            && last.formats == *formats
+        {
+            return Ok(last.encoder.clone());
+        }
+        let described = self.description.get().and_then(|told| told.schema.as_ref());
+        if described.is_some_and(|described| wire_types(described) != wire_types(schema)) {
+            let message = "cached plan must not change result type";
+            return Err(Failure::new("0A000", message));
+        }
+        let encoder = formats.encoder(schema)?;
+        *last = Some(Encoding {
+            schema: schema.clone(),
+            formats: formats.clone(),
+            encoder: encoder.clone(),
+        });
+        Ok(encoder)
+    }
+
     /// Whether a value for a parameter is needed to run it.
     pub fn has_parameters(&self) -> bool {
         match &self.parsed {
             Parsed::Sql(statement) => statement.parameter_count() > 0,
-            Parsed::Empty | Parsed::Verify => false,
+            Parsed::Empty | Parsed::Verify | Parsed::Resync(_) => false,
         }
     }
 }
 
 /// The formats that a client asked for: none (all text), one for all, or one each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Formats(Vec<Format>);
 
 impl Formats {
@@ -90,6 +207,17 @@ impl Formats {
             [all] => *all,
             each => each.get(index).copied().unwrap_or(Format::Text),
         }
+    }
+
+    /// Writes results of `schema` in these formats.
+    pub fn encoder(&self, schema: &Schema) -> Result<RowEncoder, Failure> {
+        let columns = schema.fields().len();
+        if !self.fit(columns) {
+            let message =
+                format!("bind message has formats that do not fit {columns} result columns");
+            return Err(Failure::new("08P01", message));
+        }
+        Ok(RowEncoder::new(schema, |index| self.of(index)))
     }
 
     /// Whether they can be meant for this number of items.
@@ -158,7 +286,7 @@ impl Cursor {
 }
 
 /// The wire types of a result's columns.
-pub fn wire_types(schema: &arrow_schema::Schema) -> Vec<WireType> {
+fn wire_types(schema: &Schema) -> Vec<WireType> {
     schema
         .fields()
         .iter()
@@ -169,6 +297,31 @@ pub fn wire_types(schema: &arrow_schema::Schema) -> Vec<WireType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn resync_names_a_table() {
+        let name = |schema: &str, name: &str| {
+            let (schema, name) = (schema.to_owned(), name.to_owned());
+            Some(TableName { schema, name })
+        };
+        assert_eq!(
+            resync_table("RESYNC TABLE Orders;"),
+            name("public", "orders")
+        );
+        assert_eq!(resync_table("resync table a.b"), name("a", "b"));
+        let quoted = "resync table \"A b\".\"c\"\"d\"";
+        assert_eq!(resync_table(quoted), name("A b", "c\"d"));
+        for text in [
+            "resync",
+            "resync table",
+            "resync orders",
+            "resync table a b",
+            "resync table a.b.c",
+            "select 1",
+        ] {
+            assert_eq!(resync_table(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn verify_is_recognised_alone() {

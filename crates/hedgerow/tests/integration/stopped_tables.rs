@@ -25,19 +25,17 @@ fn state_of(replica: &Replica, table: &str) -> Result<String> {
 }
 
 #[test]
-fn a_schema_change_stops_only_its_table() -> Result<()> {
+fn a_stopped_table_stays_stopped_and_the_others_go_on() -> Result<()> {
     let mut replica = Replica::of(
-        "create table changed (id int primary key, t text);
+        "create table changed (id int primary key, n numeric(10, 2));
          create table other (id int primary key, t text);
-         insert into changed select i, 'x' from generate_series(1, 100) i;
+         insert into changed select i, 1 from generate_series(1, 100) i;
          insert into other select i, 'x' from generate_series(1, 100) i;",
     )?;
-    replica.at_source("alter table changed add column n int default 7")?;
     replica.at_source(
-        "insert into changed values (101, 'y', 8); insert into other values (101, 'y')",
+        "insert into changed values (101, 'NaN'); insert into other values (101, 'y')",
     )?;
-    let reason = stop_of(&mut replica, "changed")?;
-    assert!(reason.contains("column"), "{reason}");
+    stop_of(&mut replica, "changed")?;
     replica.ensure_same("select * from other order by id")?;
     assert!(state_of(&replica, "changed")?.contains("stopped"));
     // The state outlives a crash, and the others go on again.
@@ -45,27 +43,6 @@ fn a_schema_change_stops_only_its_table() -> Result<()> {
     replica.at_source("update changed set n = 9; update other set t = 'z' where id < 50")?;
     stop_of(&mut replica, "changed")?;
     replica.ensure_same("select * from other order by id")
-}
-
-#[test]
-fn every_kind_of_schema_change_is_seen() -> Result<()> {
-    let changes = [
-        ("dropped", "alter table dropped drop column t"),
-        ("renamed", "alter table renamed rename column t to u"),
-        (
-            "retyped",
-            "alter table retyped alter column t type varchar(20)",
-        ),
-    ];
-    let tables = changes.map(|(table, _)| {
-        format!("create table {table} (id int primary key, t text, n int); insert into {table} values (1, 'a', 1);")
-    });
-    let mut replica = Replica::of(&tables.concat())?;
-    for (table, change) in changes {
-        replica.at_source(&format!("{change}; update {table} set n = 2"))?;
-        stop_of(&mut replica, table)?;
-    }
-    Ok(())
 }
 
 #[test]

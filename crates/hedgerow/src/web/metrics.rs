@@ -1,0 +1,308 @@
+//! Metrics in Prometheus' text format, version 0.0.4.
+//!
+//! Names end in their unit; what only grows ends in `_total`.
+
+use std::fmt::Write;
+
+use super::facts::Facts;
+
+/// The format's media type.
+pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A metric's samples: labels (without braces) and value.
+type Samples = Vec<(String, f64)>;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Gauge,
+    Counter,
+}
+
+/// All metrics.
+pub fn render(facts: &Facts) -> String {
+    let mut out = String::new();
+    sources(facts, &mut out);
+    store(facts, &mut out);
+    tables(facts, &mut out);
+    out
+}
+
+fn sources(facts: &Facts, out: &mut String) {
+    let each = |value: fn(&replication::status::SourceStatus) -> f64| -> Samples {
+        let sources = facts.sources.iter();
+        sources
+            .map(|source| (label("source", &source.name), value(source)))
+            .collect()
+    };
+    let state = facts.sources.iter().map(|source| {
+        let labels = format!(
+            "{},{}",
+            label("source", &source.name),
+            label("state", source.state.as_str())
+        );
+        (labels, 1.0)
+    });
+    let help = "What a source is doing: 1 for its state.";
+    metric(
+        "hedgerow_source_state",
+        help,
+        Kind::Gauge,
+        state.collect(),
+        out,
+    );
+    let ladder = facts.sources.iter().flat_map(|source| {
+        let steps = [
+            ("sent", source.sent),
+            ("received", source.received),
+            ("visible", source.visible),
+            ("durable", source.durable),
+        ];
+        steps.map(|(step, position)| {
+            let labels = format!("{},{}", label("source", &source.name), label("step", step));
+            (labels, float(position.0))
+        })
+    });
+    let help = "How far the source's log has come, as a byte in it.";
+    metric(
+        "hedgerow_source_position_bytes",
+        help,
+        Kind::Gauge,
+        ladder.collect(),
+        out,
+    );
+    let help = "Log between what the source has told of and what is visible.";
+    let lag = each(|source| float(source.lag_bytes));
+    metric("hedgerow_source_lag_bytes", help, Kind::Gauge, lag, out);
+    let help = "Age of the oldest change known not to be visible.";
+    let lag = each(|source| source.lag_seconds);
+    metric("hedgerow_source_lag_seconds", help, Kind::Gauge, lag, out);
+    let help = "Transactions applied since the start.";
+    let count = each(|source| float(source.transactions));
+    metric(
+        "hedgerow_transactions_total",
+        help,
+        Kind::Counter,
+        count,
+        out,
+    );
+    let help = "Row changes applied since the start.";
+    let count = each(|source| float(source.rows));
+    metric(
+        "hedgerow_row_changes_total",
+        help,
+        Kind::Counter,
+        count,
+        out,
+    );
+}
+
+fn store(facts: &Facts, out: &mut String) {
+    use Kind::{Counter, Gauge};
+    let store = &facts.store;
+    let all: [(&str, &str, Kind, u64); 18] = [
+        (
+            "hedgerow_c0_bytes",
+            "Changes in memory.",
+            Gauge,
+            store.memory_bytes,
+        ),
+        (
+            "hedgerow_c0_bytes_max",
+            "What they may take.",
+            Gauge,
+            store.memory_bytes_max,
+        ),
+        (
+            "hedgerow_page_cache_bytes",
+            "Pages in memory.",
+            Gauge,
+            store.cache_bytes,
+        ),
+        (
+            "hedgerow_filter_bytes",
+            "Filters in memory.",
+            Gauge,
+            store.filter_bytes,
+        ),
+        (
+            "hedgerow_page_cache_hits_total",
+            "Pages found in memory.",
+            Counter,
+            store.cache_hits,
+        ),
+        (
+            "hedgerow_page_cache_misses_total",
+            "Pages read from disk.",
+            Counter,
+            store.cache_misses,
+        ),
+        (
+            "hedgerow_pages_warmed_total",
+            "Pages that entered memory when a flush or merge wrote them.",
+            Counter,
+            store.pages_warmed,
+        ),
+        (
+            "hedgerow_warmed_pages_used_total",
+            "Those of them that were asked for while they were there.",
+            Counter,
+            store.warmed_pages_used,
+        ),
+        (
+            "hedgerow_merges_running",
+            "Merges under way.",
+            Gauge,
+            store.merges_running,
+        ),
+        (
+            "hedgerow_merges_total",
+            "Merges completed.",
+            Counter,
+            store.merges_done,
+        ),
+        (
+            "hedgerow_flushed_bytes_total",
+            "Bytes that flushes wrote.",
+            Counter,
+            store.bytes_flushed,
+        ),
+        (
+            "hedgerow_merged_bytes_total",
+            "Bytes that merges wrote.",
+            Counter,
+            store.bytes_merged,
+        ),
+        (
+            "hedgerow_lookups_total",
+            "Keys looked up.",
+            Counter,
+            store.lookups,
+        ),
+        (
+            "hedgerow_lookup_pages_total",
+            "Pages that look-ups opened.",
+            Counter,
+            store.lookup_pages,
+        ),
+        (
+            "hedgerow_filter_negatives_total",
+            "Segments that a filter spared a look-up.",
+            Counter,
+            store.filter_negatives,
+        ),
+        (
+            "hedgerow_filter_errors_total",
+            "Pages that a filter let a look-up read in vain.",
+            Counter,
+            store.filter_errors,
+        ),
+        (
+            "hedgerow_snapshots",
+            "Live snapshots.",
+            Gauge,
+            store.snapshots,
+        ),
+        (
+            "hedgerow_oldest_snapshot_position_bytes",
+            "The oldest live snapshot's position; 0 without one.",
+            Gauge,
+            store.oldest_snapshot,
+        ),
+    ];
+    for (name, help, kind, value) in all {
+        metric(name, help, kind, vec![(String::new(), float(value))], out);
+    }
+}
+
+fn tables(facts: &Facts, out: &mut String) {
+    let state = facts.tables.iter().map(|table| {
+        let labels = format!(
+            "{},{}",
+            label("table", &table.name),
+            label("state", table.state)
+        );
+        (labels, 1.0)
+    });
+    let help =
+        "Whether a table is being copied, follows its source or has stopped: 1 for its state.";
+    metric(
+        "hedgerow_table_state",
+        help,
+        Kind::Gauge,
+        state.collect(),
+        out,
+    );
+    let each = |value: fn(&lsm::TableStats) -> u64| -> Samples {
+        let trees = facts.tables.iter().filter_map(|table| {
+            let tree = table.tree.as_ref()?;
+            Some((label("table", &table.name), float(value(tree))))
+        });
+        trees.collect()
+    };
+    let help = "Versions of rows: at least as many as there are rows.";
+    metric(
+        "hedgerow_table_versions",
+        help,
+        Kind::Gauge,
+        each(|tree| tree.versions),
+        out,
+    );
+    let help = "Bytes of a table's files.";
+    let bytes = each(|tree| tree.bytes_on_disk);
+    metric("hedgerow_table_disk_bytes", help, Kind::Gauge, bytes, out);
+    let help = "Bytes of a table's changes in memory.";
+    let bytes = each(|tree| tree.bytes_in_memory);
+    metric("hedgerow_table_c0_bytes", help, Kind::Gauge, bytes, out);
+}
+
+/// Counts of bytes and things are exact up to 2^53, as Prometheus keeps them.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the format has no other numbers"
+)]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+fn label(name: &str, value: &str) -> String {
+    let value = value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("{name}=\"{value}\"")
+}
+
+fn metric(name: &str, help: &str, kind: Kind, samples: Samples, out: &mut String) {
+    let kind = match kind {
+        Kind::Gauge => "gauge",
+        Kind::Counter => "counter",
+    };
+    // Writing to a string cannot fail.
+    _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    for (labels, value) in samples {
+        _ = match labels.is_empty() {
+            true => writeln!(out, "{name} {value}"),
+            false => writeln!(out, "{name}{{{labels}}} {value}"),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_cannot_break_out() {
+        assert_eq!(label("table", "a\"b\\c\nd"), r#"table="a\"b\\c\nd""#);
+    }
+
+    #[test]
+    fn a_metric_has_help_type_and_a_line_a_sample() {
+        let mut out = String::new();
+        let samples = vec![(label("table", "t"), 2.0), (String::new(), 0.5)];
+        metric("x_total", "Things.", Kind::Counter, samples, &mut out);
+        let expected =
+            "# HELP x_total Things.\n# TYPE x_total counter\nx_total{table=\"t\"} 2\nx_total 0.5\n";
+        assert_eq!(out, expected);
+    }
+}
