@@ -7,23 +7,36 @@
 //! * [`weather`]: readings inserted in random order under a memory limit.
 //! * [`trees`]: look-ups and scans of the same readings, beside RocksDB and Parquet.
 //! * [`many_trees`]: a thousand trees in one store, a fifth of them written.
+//! * [`caching`]: what merges leave of a cache, beside other cache policies and RocksDB.
+//! * [`lookup`]: rows by key over the wire, beside PostgreSQL.
+//! * [`ycsb`]: the primary in memory, one row a transaction.
+//! * [`anticache`]: the primary with data larger than memory, and what tracking costs.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`choice`], [`side_process`]: who takes part, and how a process of theirs is run.
 //! * [`background`]: the threads of a store of ours.
+//! * [`direct_file`], [`reads_ahead`]: files read past the page cache.
+//! * [`quantiles`]: how long most of many things took.
 //! * [`results`]: the table and the JSON file.
 
+mod anticache;
 mod background;
+mod caching;
 mod chart;
 mod choice;
+mod direct_file;
 mod limits;
+mod lookup;
 mod many_trees;
 mod pages;
+mod quantiles;
+mod reads_ahead;
 mod replica;
 mod results;
 mod side_process;
 mod trees;
 mod weather;
+mod ycsb;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,6 +57,8 @@ struct Arguments {
 enum Experiment {
     /// A backlog of random updates, drained under a memory limit
     Replica(Common),
+    /// Rows by key over the wire, pipelined and one by one
+    Lookup(Common),
     /// Size and speed of pages on one core, beside Parquet and row blocks
     Pages(Common),
     /// Weather readings inserted in random order, under a memory limit
@@ -76,8 +91,28 @@ enum Experiment {
         #[command(flatten)]
         arguments: contender::ReadingArguments,
     },
+    /// Look-ups in one hot range of keys, while merges rewrite what is cached
+    #[command(name = "rangehot")]
+    RangeHot(Caching),
+    /// The same for Zipf distributions, and a hot range that moves
+    Zipfian(Caching),
+    /// The same for scans of short ranges
+    #[command(name = "rangescan")]
+    RangeScan(Caching),
+    /// A contender of these three
+    #[command(hide = true)]
+    CachingSide {
+        #[arg(value_enum)]
+        side: caching::OwnSide,
+        #[command(flatten)]
+        arguments: contender::caching::CachingArguments,
+    },
     /// A thousand trees in one store, a fifth of them written, under a memory limit
     ManyTrees(Common),
+    /// The primary in memory: reads, and reads with updates that a log makes durable
+    Ycsb(Common),
+    /// The primary with data larger than memory, and what tracking costs
+    Anticache(Common),
     /// The process of `many-trees` that has the store
     #[command(hide = true)]
     ManyTreesSide {
@@ -97,6 +132,18 @@ struct Common {
     /// Where to write the results
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+/// What the experiments with cache policies take.
+#[derive(Debug, Args)]
+struct Caching {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    choice: Choice<caching::Side>,
+    /// How often, each time with other chances
+    #[arg(long, default_value_t = 1)]
+    seeds: u64,
 }
 
 /// How large.
@@ -126,6 +173,11 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
+        Experiment::Lookup(common) => {
+            let results = lookup::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
         Experiment::Weather { common, choice } => {
             let outcome = weather::run(common.scale, &choice)?;
             print!("{outcome}");
@@ -138,8 +190,22 @@ fn run(arguments: Arguments) -> Result<()> {
             common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
         Experiment::TreesSide { side, arguments } => trees::run_side(side, &arguments),
+        Experiment::RangeHot(caching) => run_caching(caching::Experiment::RangeHot, caching),
+        Experiment::Zipfian(caching) => run_caching(caching::Experiment::Zipfian, caching),
+        Experiment::RangeScan(caching) => run_caching(caching::Experiment::RangeScan, caching),
+        Experiment::CachingSide { side, arguments } => caching::run_side(side, &arguments),
         Experiment::ManyTrees(common) => {
             let results = many_trees::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Ycsb(common) => {
+            let results = ycsb::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Anticache(common) => {
+            let results = anticache::run(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
@@ -150,4 +216,15 @@ fn run(arguments: Arguments) -> Result<()> {
             common.json.map_or(Ok(()), |path| report.write(&path))
         }
     }
+}
+
+fn run_caching(experiment: caching::Experiment, caching: Caching) -> Result<()> {
+    let Caching {
+        common,
+        choice,
+        seeds,
+    } = caching;
+    let outcome = caching::run(experiment, common.scale, seeds, &choice)?;
+    print!("{outcome}");
+    common.json.map_or(Ok(()), |path| outcome.write(&path))
 }

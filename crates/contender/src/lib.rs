@@ -1,4 +1,4 @@
-//! A contender of the experiments weather and trees: a process that is fed rows, does with them
+//! A contender of the experiments weather, trees and rangehot: a process that is fed rows, does with them
 //! what all contenders do, and reports what it saw.
 //!
 //! 1. The process joins the group that has its memory limit: [`Arguments::enter`].
@@ -7,13 +7,15 @@
 //!    [`disk_use`].
 //! 3. Or it has a store that was filled so, looks up the keys that it is fed and scans all rows:
 //!    [`reading`].
-//! 4. It prints a [`Report`] or a [`ReadingReport`], one line of JSON, and ends.
+//! 4. Or it makes its rows itself and has them read and overwritten for a while: [`caching`].
+//! 5. It prints a [`Report`] or a [`ReadingReport`], one line of JSON, and ends.
 //!
 //! Ours and the peers differ in what implements [`Contender`], [`Scan`] and [`LookUp`] and in
 //! nothing else: clock, windows and samples are the same code. Few dependencies, because the peers
 //! build it for themselves.
 
 mod arguments;
+pub mod caching;
 pub mod cells;
 pub mod disk_use;
 mod insertion;

@@ -2,10 +2,12 @@
 //!
 //! * `peers rocksdb`: RocksDB with one of three settings of compression.
 //! * `peers rocksdb-reading`: the same, which looks keys up and scans.
+//! * `peers rocksdb-caching`: the same with settings that keep its cache warm.
 //! * `peers innodb`: MariaDB's server with a table of InnoDB.
 
 mod innodb_side;
 mod mariadb_server;
+mod rocksdb_caching;
 mod rocksdb_reading;
 mod rocksdb_settings;
 mod rocksdb_side;
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use rocksdb_caching::Caching;
 use rocksdb_settings::Compression;
 
 /// Contenders of experiments.
@@ -41,6 +44,13 @@ enum Contender {
         arguments: contender::ReadingArguments,
         #[arg(long, value_enum)]
         compression: Compression,
+    },
+    /// RocksDB is read and written for a while
+    RocksdbCaching {
+        #[command(flatten)]
+        arguments: contender::caching::CachingArguments,
+        #[arg(long, value_enum)]
+        caching: Caching,
     },
     /// InnoDB inserts what it is fed
     Innodb {
@@ -69,6 +79,9 @@ fn run(contender: &Contender) -> Result<()> {
             arguments,
             compression,
         } => rocksdb_reading::run(arguments, *compression),
+        Contender::RocksdbCaching { arguments, caching } => {
+            rocksdb_caching::run(arguments, *caching)
+        }
         Contender::Innodb { arguments } => innodb_side::run(arguments),
     }
 }

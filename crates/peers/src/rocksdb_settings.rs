@@ -21,7 +21,7 @@ use rocksdb::{
 };
 
 /// Bits of a Bloom filter for each key.
-const FILTER_BITS: f64 = 10.0;
+pub const FILTER_BITS: f64 = 10.0;
 
 /// How many write buffers there may be; one fills, the others are flushed.
 const WRITE_BUFFERS: i32 = 3;
@@ -113,7 +113,8 @@ pub fn open(folder: &Path, compression: Compression, memory: Memory) -> Result<R
     Ok(Rocksdb { db, options })
 }
 
-fn set_levels(options: &mut Options, memory: Memory) {
+/// Levels, write buffers and background jobs.
+pub fn set_levels(options: &mut Options, memory: Memory) {
     let first_level = LEVEL0_FILES * memory.write_buffer;
     options.set_write_buffer_size(memory.write_buffer as usize);
     options.set_max_write_buffer_number(WRITE_BUFFERS);

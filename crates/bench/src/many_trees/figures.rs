@@ -1,9 +1,9 @@
 //! Figures of one run.
 
-use super::quantiles::Quantiles;
 use super::report::{TreeReport, TreesReport};
 use super::tables::{CLASSES, Class};
 use crate::limits::disk::DiskProfile;
+use crate::quantiles::Quantiles;
 use crate::results::{Results, median};
 
 /// What the driver knows of a run.

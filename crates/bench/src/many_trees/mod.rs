@@ -17,7 +17,6 @@
 mod figures;
 mod history;
 mod permutation;
-mod quantiles;
 mod reader;
 mod report;
 mod rows_maker;

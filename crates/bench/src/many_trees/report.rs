@@ -3,8 +3,8 @@
 use contender::Report;
 use serde::{Deserialize, Serialize};
 
-use super::quantiles::Quantiles;
 use super::tables::Class;
+use crate::quantiles::Quantiles;
 
 /// See the module.
 #[derive(Debug, Deserialize, Serialize)]

@@ -22,13 +22,13 @@ use lsm::{Store, StoreOptions};
 use types::{CommitPosition, TableId};
 
 use super::Sizes;
-use super::quantiles::Quantiles;
 use super::reader::{self, ReadTimes};
 use super::report::{TreeReport, TreesReport};
 use super::rows_maker::RowsMaker;
 use super::starvation::{self, Watched};
 use super::tables::{BATCH_ROWS, CLASSES, Class, LOADED, Table, end_of, tables};
 use crate::background::{Background, IDLE};
+use crate::quantiles::Quantiles;
 
 /// Rows that are loaded at a time.
 const LOADED_ROWS: u64 = 4 << 10;

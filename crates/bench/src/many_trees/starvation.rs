@@ -108,6 +108,7 @@ mod tests {
             versions: 0,
             bytes_on_disk: 0,
             bytes_in_memory: 0,
+            bytes_in_buffers: 0,
             merge,
         };
         let begin = Instant::now();

@@ -49,9 +49,10 @@ impl SegmentSize {
                 kinds: vec![VersionKind::Put as u8; rows],
                 unchanged: None,
             };
-            writer.append(&versions, &SortKeys::compute(&keys, &data.key_types()))?;
+            let keys = SortKeys::compute(&keys, &data.key_types());
+            writer.append(&versions, &keys, &mut |_| {})?;
         }
-        let info = writer.finish()?;
+        let info = writer.finish(&mut |_| {})?.info;
         let no_filters = FilterMemory::new(0);
         let segment = Segment::open(&env, folder.path(), &info, &data.schema, &no_filters)
             .context("the segment that was just written")?;

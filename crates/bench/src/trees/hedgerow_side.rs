@@ -14,7 +14,7 @@ use lsm::{KeyRange, ScanRequest, StoreOptions};
 use types::Value;
 
 use super::arrays::add_up;
-use super::direct_file::DirectDisk;
+use crate::direct_file::DirectDisk;
 use crate::weather::hedgerow_side::{HedgerowSide, TABLE, cells};
 
 /// Rows of a batch: as many as a query engine asks for.

@@ -17,14 +17,12 @@
 //! Does not: measure a mixed load.
 
 mod arrays;
-mod direct_file;
 mod figures;
 mod hedgerow_side;
 mod input;
 mod parquet_chunks;
 mod parquet_side;
 mod rates_figure;
-mod reads_ahead;
 mod run;
 mod side;
 

@@ -14,7 +14,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::direct_file::DirectFile;
+use crate::direct_file::DirectFile;
 
 /// See the module.
 pub struct ParquetChunks {

@@ -17,8 +17,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::arrays::add_up;
-use super::direct_file::DirectFile;
 use super::parquet_chunks::ParquetChunks;
+use crate::direct_file::DirectFile;
 use crate::pages::data_set::DataSet;
 
 /// The file in a folder.

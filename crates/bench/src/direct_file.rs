@@ -18,7 +18,7 @@ use std::sync::Arc;
 use env::{DirectoryLock, Disk, ReadableFile, RealDisk, WritableFile};
 use rustix::fs::OFlags;
 
-use super::reads_ahead::ReadsAhead;
+use crate::reads_ahead::ReadsAhead;
 
 /// What offsets, lengths and memory are aligned to: no device asks for more.
 const ALIGNMENT: usize = 4 << 10;

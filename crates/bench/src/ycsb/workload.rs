@@ -1,0 +1,243 @@
+//! YCSB's table and transactions: rows of ten texts of 100 bytes, read and updated one at a time, the
+//! newest most often.
+
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use oltp::random::Random;
+use oltp::{
+    Call, ColumnDefinition, Columns, DeclaredKeys, IndexId, IndexKind, Outcome, Partition,
+    Procedure, ProcedureNumber, Stop, TableDefinition, TableNumber, Transaction,
+};
+use types::{ColumnType, Value};
+
+use super::zipf::Zipf;
+
+/// Text columns, and bytes of each.
+const TEXTS: usize = 10;
+const TEXT_BYTES: usize = 100;
+
+/// A row's texts.
+pub const ROW_BYTES: usize = TEXTS * TEXT_BYTES;
+
+/// Bytes of an update's parameters: the key, the column, the text.
+const UPDATE_BYTES: usize = 8 + 1 + TEXT_BYTES;
+
+const TABLE: TableNumber = TableNumber(0);
+const KEY: IndexId = IndexId::new(0, 0);
+
+const READ: ProcedureNumber = ProcedureNumber(0);
+const UPDATE: ProcedureNumber = ProcedureNumber(1);
+const INSERT: ProcedureNumber = ProcedureNumber(2);
+
+/// The table.
+pub fn tables() -> Vec<TableDefinition> {
+    let mut columns = vec![ColumnDefinition::new("key", ColumnType::Int64)];
+    let names = (0..TEXTS).map(|number| format!("field{number}"));
+    columns.extend(names.map(|name| ColumnDefinition::new(&name, ColumnType::Bytes)));
+    vec![TableDefinition::new("usertable", columns).index(IndexKind::Hash, true, &[0])]
+}
+
+/// The transactions.
+pub fn procedures() -> Vec<Arc<dyn Procedure>> {
+    vec![Arc::new(Read), Arc::new(Update), Arc::new(Insert)]
+}
+
+fn key_of(parameters: &[u8]) -> i64 {
+    i64::from_le_bytes(parameters[..8].try_into().expect("a key"))
+}
+
+/// Answers with all of a row.
+struct Read;
+
+impl Procedure for Read {
+    fn name(&self) -> &str {
+        "read"
+    }
+
+    fn may_grow(&self) -> bool {
+        false
+    }
+
+    fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        parameters: &[u8],
+        reply: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        let get = transaction.get(KEY, &[Value::Int(key_of(parameters))], Columns::All)?;
+        if let Some(row) = transaction.execute()?.row(get) {
+            reply.extend_from_slice(row.texts()?);
+        }
+        Ok(())
+    }
+}
+
+/// Another text in one column.
+struct Update;
+
+impl Procedure for Update {
+    fn name(&self) -> &str {
+        "update"
+    }
+
+    fn may_grow(&self) -> bool {
+        false
+    }
+
+    fn declare(&self, parameters: &[u8], keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
+        Ok(keys.key(KEY, &[Value::Int(key_of(parameters))])?)
+    }
+
+    fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        parameters: &[u8],
+        reply: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        let column = 1 + usize::from(parameters[8]);
+        let change = (column, Value::Bytes(&parameters[9..]));
+        let key = [Value::Int(key_of(parameters))];
+        let update = transaction.update(KEY, &key, &[change])?;
+        reply.push(transaction.execute()?.count(update) as u8);
+        Ok(())
+    }
+}
+
+/// A new row.
+struct Insert;
+
+impl Procedure for Insert {
+    fn name(&self) -> &str {
+        "insert"
+    }
+
+    fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        parameters: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        let mut values = [Value::Null; 1 + TEXTS];
+        values[0] = Value::Int(key_of(parameters));
+        for (value, text) in values[1..]
+            .iter_mut()
+            .zip(parameters[8..].chunks_exact(TEXT_BYTES))
+        {
+            *value = Value::Bytes(text);
+        }
+        transaction.insert(TABLE, &values)?;
+        transaction.execute()?;
+        Ok(())
+    }
+}
+
+/// Adds rows with rising keys; `between` is called after each.
+pub fn load(
+    partition: &mut Partition,
+    rows: u64,
+    mut between: impl FnMut(&mut Partition) -> Result<()>,
+) -> Result<()> {
+    let (mut reply, mut random) = (Vec::new(), Random::new(1));
+    let mut parameters = vec![0; 8 + ROW_BYTES];
+    for key in 0..rows {
+        parameters[..8].copy_from_slice(&key.to_le_bytes());
+        for word in parameters[8..].chunks_exact_mut(8) {
+            word.copy_from_slice(&random.next_u64().to_le_bytes());
+        }
+        let call = Call {
+            procedure: INSERT,
+            parameters: &parameters,
+        };
+        loop {
+            match partition.execute(call, &mut reply) {
+                Outcome::Committed(_) => break,
+                Outcome::Refused(_) => {}
+                other => bail!("a row was not added: {other:?}"),
+            }
+            between(partition)?;
+        }
+        between(partition)?;
+    }
+    Ok(())
+}
+
+/// Calls that were drawn before the clock runs.
+pub struct Calls {
+    /// The keys, and whether each is updated.
+    drawn: Vec<(u32, bool)>,
+    parameters: [u8; UPDATE_BYTES],
+    next: usize,
+}
+
+impl Calls {
+    /// So many calls on rows that were loaded, a share of them updates.
+    pub fn draw(calls: usize, rows: u64, skew: f64, updates: f64) -> Self {
+        let (zipf, mut random) = (Zipf::new(rows, skew), Random::new(2));
+        let drawn = (0..calls).map(|_| {
+            let newest_first = rows - zipf.draw(&mut random);
+            (newest_first as u32, random.unit() < updates)
+        });
+        Self {
+            drawn: drawn.collect(),
+            parameters: [b'u'; UPDATE_BYTES],
+            next: 0,
+        }
+    }
+
+    /// The next call; after the last one the first comes again.
+    #[inline]
+    pub fn following(&mut self) -> Call<'_> {
+        let (key, is_update) = self.drawn[self.next];
+        self.next = (self.next + 1) % self.drawn.len();
+        self.parameters[..8].copy_from_slice(&u64::from(key).to_le_bytes());
+        if !is_update {
+            return Call {
+                procedure: READ,
+                parameters: &self.parameters[..8],
+            };
+        }
+        self.parameters[8] = (self.next % TEXTS) as u8;
+        Call {
+            procedure: UPDATE,
+            parameters: &self.parameters,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use env::Env;
+    use oltp::PartitionPlan;
+
+    use super::*;
+
+    /// Reads answer with whole rows, of which updates have changed a text.
+    #[test]
+    fn reads_see_updates() -> Result<()> {
+        let plan = PartitionPlan {
+            tables: tables(),
+            procedures: procedures(),
+            anti_cache: None,
+            has_log: false,
+        };
+        let mut partition = Partition::open(&Env::real(), Path::new(""), plan)?;
+        load(&mut partition, 100, |_| Ok(()))?;
+        let mut calls = Calls::draw(5_000, 100, 0.5, 0.5);
+        let (mut reply, mut updated) = (Vec::new(), 0);
+        for _ in 0..5_000 {
+            let call = calls.following();
+            let is_read = call.procedure == READ;
+            assert!(matches!(
+                partition.execute(call, &mut reply),
+                Outcome::Committed(_)
+            ));
+            assert_eq!(reply.len(), if is_read { ROW_BYTES } else { 1 });
+            updated += usize::from(is_read && reply.contains(&b'u'));
+        }
+        assert!(updated > 1_000, "{updated}");
+        Ok(())
+    }
+}
