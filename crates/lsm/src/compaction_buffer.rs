@@ -25,6 +25,7 @@
 //! Does not: serve scans, which read the run.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use types::key::SortKey;
@@ -94,50 +95,76 @@ struct BufferedSegment {
     cache: Arc<PageCache>,
 }
 
-/// What a step of a merge has consumed.
-pub(crate) struct Consumed<'a> {
-    /// Those segments of the newer run that have keys in the step, keys ascending.
-    pub parts: Vec<RunSegment>,
-    /// The first key of the step; `None`: the merge begins.
-    pub start: Option<SortKey>,
-    /// The first key behind it.
-    pub end: Option<SortKey>,
-    /// The last position in the older run before the step.
-    pub position_before: u64,
-    /// Bytes of the older run after it.
-    pub run_bytes: u64,
-    /// Where pages are cached.
-    pub cache: &'a Arc<PageCache>,
+/// A segment of the newer run that has keys in the step.
+struct ConsumedPart {
+    part: RunSegment,
+    /// Set if all of its keys have been merged now: it has left the tree.
+    buffered: Option<Arc<BufferedSegment>>,
 }
 
-impl Consumed<'_> {
-    /// Whether all keys of the segment have been merged now.
-    fn is_whole(&self, part: &RunSegment) -> bool {
-        self.end.as_ref().is_none_or(|end| part.key_max() < end)
+/// What a step of a merge has consumed. It owns the segments that left the tree: those that no
+/// buffer takes go with it.
+pub(crate) struct Consumed {
+    /// Keys ascending.
+    parts: Vec<ConsumedPart>,
+    /// The first key of the step; `None`: the merge begins.
+    start: Option<SortKey>,
+    /// The first key behind it.
+    end: Option<SortKey>,
+    /// The last position in the older run before the step.
+    position_before: u64,
+    /// Bytes of the older run after it.
+    run_bytes: u64,
+}
+
+impl Consumed {
+    /// `parts` of the newer run have keys between `start` and `end` of a step that was committed,
+    /// so that those which end there are in no file list any more. `position_before` is the last
+    /// one in the older run before the step, which has `run_bytes` after it.
+    pub fn new(
+        parts: Vec<RunSegment>,
+        keys: Range<Option<SortKey>>,
+        position_before: u64,
+        run_bytes: u64,
+        cache: &Arc<PageCache>,
+    ) -> Self {
+        let is_whole = |part: &RunSegment| keys.end.as_ref().is_none_or(|end| part.key_max() < end);
+        let parts = parts.into_iter().map(|part| ConsumedPart {
+            buffered: is_whole(&part).then(|| {
+                Arc::new(BufferedSegment {
+                    segment: Arc::clone(&part.segment),
+                    cache: Arc::clone(cache),
+                })
+            }),
+            part,
+        });
+        Self {
+            parts: parts.collect(),
+            start: keys.start,
+            end: keys.end,
+            position_before,
+            run_bytes,
+        }
     }
 
-    /// The segments of which all keys have been merged now.
-    pub fn whole_segments(&self) -> HashSet<SegmentId> {
-        let whole = self.parts.iter().filter(|part| self.is_whole(part));
-        whole.map(|part| part.info().id).collect()
+    /// The segments that it owns.
+    pub fn owned(&self) -> HashSet<SegmentId> {
+        let owned = self.parts.iter().filter(|part| part.buffered.is_some());
+        owned.map(|part| part.part.info().id).collect()
     }
 
-    fn entry(&self, part: &RunSegment, is_hole: bool) -> Entry {
-        let is_whole = self.is_whole(part);
+    fn entry(&self, ConsumedPart { part, buffered }: &ConsumedPart, is_hole: bool) -> Entry {
         let start = self.start.as_ref();
-        let content = match (is_hole, is_whole) {
-            (true, _) => Content::Hole,
-            (false, false) => Content::Part(Arc::clone(&part.segment)),
-            (false, true) => Content::Whole(Arc::new(BufferedSegment {
-                segment: Arc::clone(&part.segment),
-                cache: Arc::clone(self.cache),
-            })),
+        let content = match buffered {
+            _ if is_hole => Content::Hole,
+            None => Content::Part(Arc::clone(&part.segment)),
+            Some(buffered) => Content::Whole(Arc::clone(buffered)),
         };
         Entry {
             first: start
                 .map_or(part.key_min(), |start| start.max(part.key_min()))
                 .clone(),
-            end: self.end.clone().filter(|_| !is_whole),
+            end: self.end.clone().filter(|_| buffered.is_none()),
             last: part.key_max().clone(),
             content,
         }
@@ -146,7 +173,7 @@ impl Consumed<'_> {
 
 impl CompactionBuffer {
     /// The buffer after a step of a merge into its run.
-    pub fn after(&self, consumed: &Consumed<'_>) -> Self {
+    pub fn after(&self, consumed: &Consumed) -> Self {
         let mut next = self.clone();
         if consumed.start.is_none() {
             next.tables.insert(0, Table::new(consumed.position_before));
@@ -155,9 +182,11 @@ impl CompactionBuffer {
             return next; // The merge began before the run had a buffer.
         };
         for part in &consumed.parts {
-            next.merged_bytes += u64::from(consumed.is_whole(part)) * part.info().bytes;
-            let is_out_of_order = part.info().position_min.0 < newest.position_before;
-            let is_left_out = match consumed.is_whole(part) {
+            let info = part.part.info();
+            let is_whole = part.buffered.is_some();
+            next.merged_bytes += u64::from(is_whole) * info.bytes;
+            let is_out_of_order = info.position_min.0 < newest.position_before;
+            let is_left_out = match is_whole {
                 true => self.is_frozen && museum::shows(Exhibit::BufferFrozenWithoutHoles),
                 false => museum::shows(Exhibit::BufferLacksParts),
             };

@@ -363,7 +363,6 @@ impl Store {
         let Some(mut outcome) = step.take(&before.runs) else {
             return Ok(true);
         };
-        let consumed = self.keep_consumed(claim, &step, &before, &mut outcome);
         let idle = before
             .with_runs(outcome.runs.clone())
             .last_idle_truncation();
@@ -384,47 +383,40 @@ impl Store {
         if let Err(error) = manifest.commit(&Edit { changes }) {
             return Err(self.failed_commit(error, std::iter::once(written)));
         }
+        // Not before: what it owns it deletes.
+        let consumed = self.keep_consumed(claim, &step, &before, &mut outcome);
         tree.update(|version| {
             let next = version.with_runs(outcome.runs);
             next.without_truncations(idle)
         });
-        for segment in outcome
-            .retired
-            .iter()
-            .filter(|segment| !consumed.contains(&segment.info().id))
-        {
+        let owned = consumed.as_ref().map_or_else(HashSet::new, Consumed::owned);
+        let is_left = |segment: &&Arc<Segment>| !owned.contains(&segment.info().id);
+        for segment in outcome.retired.iter().filter(is_left) {
             segment.retire(&self.factory.cache);
         }
         self.count_merged(&written.commit());
         Ok(true)
     }
 
-    /// Puts what a step has consumed into the buffer of the run that it went into, where there are
-    /// buffers. Those of its segments that have left the tree.
+    /// Puts what a committed step has consumed into the buffer of the run that it went into, where
+    /// there are buffers.
     fn keep_consumed(
         &self,
         claim: &Claim,
         step: &MergeStep<'_>,
         before: &Version,
         outcome: &mut Outcome,
-    ) -> HashSet<SegmentId> {
-        let Some(target) = outcome.target_run() else {
-            return HashSet::new();
-        };
-        let run_bytes = target.bytes();
-        let consumed = self.consumed(claim, step, before, run_bytes);
-        let (buffer, kept) = match &consumed {
-            Some(consumed) => (
-                Some(target.buffer_after(consumed)),
-                consumed.whole_segments(),
-            ),
-            // What came was not noted: the buffer does not know the newest versions any more.
-            None => (None, HashSet::new()),
-        };
+    ) -> Option<Consumed> {
+        let target = outcome.target_run()?;
+        let consumed = self.consumed(claim, step, before, target.bytes());
+        // Where what came was not noted the buffer does not know the newest versions any more.
+        let buffer = consumed
+            .as_ref()
+            .map(|consumed| target.buffer_after(consumed));
         if buffer.is_some() || target.buffer.is_some() {
             *target = Arc::new(target.with_buffer(buffer));
         }
-        kept
+        consumed
     }
 
     /// What a step of a merge of two neighbours has consumed of the newer one, where there are
@@ -435,20 +427,21 @@ impl Store {
         step: &MergeStep<'_>,
         before: &Version,
         run_bytes: u64,
-    ) -> Option<Consumed<'_>> {
+    ) -> Option<Consumed> {
         self.factory.options.compaction_buffer?;
         let [newer, older] = claim.inputs[..] else {
             return None;
         };
         let find = |id| before.runs.iter().find(move |run| run.id == id);
         let (newer, older) = (find(newer)?, find(older)?);
-        (!claim.includes_oldest).then(|| Consumed {
-            parts: step.consumed(newer),
-            start: step.start.clone(),
-            end: step.end.clone(),
-            position_before: older.positions().max,
-            run_bytes,
-            cache: &self.factory.cache,
+        (!claim.includes_oldest).then(|| {
+            Consumed::new(
+                step.consumed(newer),
+                step.start.clone()..step.end.clone(),
+                older.positions().max,
+                run_bytes,
+                &self.factory.cache,
+            )
         })
     }
 

@@ -71,7 +71,7 @@ impl DiskRun {
     }
 
     /// Its buffer after a step of a merge into it.
-    pub fn buffer_after(&self, consumed: &Consumed<'_>) -> CompactionBuffer {
+    pub fn buffer_after(&self, consumed: &Consumed) -> CompactionBuffer {
         let nothing = CompactionBuffer::default();
         self.buffer.as_deref().unwrap_or(&nothing).after(consumed)
     }

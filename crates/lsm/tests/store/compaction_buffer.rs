@@ -147,3 +147,19 @@ fn a_restart_ends_the_buffer_and_its_files() {
     assert!(levels.files() < with_buffer);
     levels.read_hot_rows();
 }
+
+#[test]
+fn what_a_frozen_buffer_does_not_take_goes_from_the_disk() {
+    let mut levels = TwoLevels::new(0.0);
+    let mut overwrite = |times| {
+        for _ in 0..times {
+            levels.write((0..KEYS).step_by(100));
+            levels.merge();
+        }
+        (levels.buffered_bytes(), levels.files())
+    };
+    // The run stays as large as it is, so it is soon a smaller part of what came.
+    let (frozen_bytes, files) = overwrite(8);
+    assert!(frozen_bytes > 0);
+    assert_eq!(overwrite(8), (frozen_bytes, files));
+}
