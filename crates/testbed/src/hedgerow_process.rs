@@ -340,7 +340,7 @@ pub fn find_binary() -> Result<PathBuf> {
         .find(|path| path.is_file())
         .with_context(|| {
             format!(
-                "no hedgerow binary beside {}: cargo build --release -p hedgerow",
+                "no hedgerow binary beside {}: cargo build -p hedgerow",
                 own.display()
             )
         })
