@@ -4,12 +4,12 @@
 //! A baseline that experiments are held against; `warming` is the product's answer. The algorithm,
 //! with the paper's gaps closed:
 //!
-//! 1. Each merge into a run begins a *table* in front of the run's others. A step of the merge adds
-//!    the segments that it consumed to it, as far as their keys were merged. They leave the
-//!    manifest, not the disk.
+//! 1. Each merge into a run begins *tables* in front of the run's others, one for each run that is
+//!    merged into it. A step of the merge adds the segments that it consumed to them, as far as
+//!    their keys were merged. They leave the manifest, not the disk.
 //! 2. A look-up that the run itself does not rule out asks the tables first, the newest first. It
 //!    stops at a *hole*: older tables may have an older version of what was there.
-//! 3. Every so often each segment of all but the newest table is looked at. One of which too few
+//! 3. Every so often each segment of all but the last merge's tables is looked at. One of which too few
 //!    pages are cached becomes a hole, and its file goes.
 //! 4. Where keys repeat, the run grows by less than what was merged into it. Then the buffer is of
 //!    less use than the run itself, and *frozen*: what comes is a hole at once. The last run, which
@@ -24,7 +24,6 @@
 //!
 //! Does not: serve scans, which read the run.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,6 +52,8 @@ const GROWTH_SHARE_MIN: f64 = 0.75;
 pub(crate) struct CompactionBuffer {
     /// The newest first.
     tables: Vec<Table>,
+    /// How many of them the last merge into the run began.
+    newest_tables: usize,
     /// Bytes that were merged into the run since the buffer began.
     merged_bytes: u64,
     is_frozen: bool,
@@ -102,7 +103,7 @@ struct ConsumedPart {
     buffered: Option<Arc<BufferedSegment>>,
 }
 
-/// What a step of a merge has consumed. It owns the segments that left the tree: those that no
+/// What a step of a merge has consumed of one of its newer inputs. It owns the segments that left the tree: those that no
 /// buffer takes go with it.
 pub(crate) struct Consumed {
     /// Keys ascending.
@@ -111,21 +112,18 @@ pub(crate) struct Consumed {
     start: Option<SortKey>,
     /// The first key behind it.
     end: Option<SortKey>,
-    /// The last position in the older run before the step.
+    /// The last position in all older inputs before the step.
     position_before: u64,
-    /// Bytes of the older run after it.
-    run_bytes: u64,
 }
 
 impl Consumed {
-    /// `parts` of the newer run have keys between `start` and `end` of a step that was committed,
-    /// so that those which end there are in no file list any more. `position_before` is the last
-    /// one in the older run before the step, which has `run_bytes` after it.
+    /// `parts` of the newer run have `keys` of a step that was committed, so that those which end
+    /// there are in no file list any more. `position_before` is the last one in all older inputs
+    /// before the step.
     pub fn new(
         parts: Vec<RunSegment>,
         keys: Range<Option<SortKey>>,
         position_before: u64,
-        run_bytes: u64,
         cache: &Arc<PageCache>,
     ) -> Self {
         let is_whole = |part: &RunSegment| keys.end.as_ref().is_none_or(|end| part.key_max() < end);
@@ -143,14 +141,13 @@ impl Consumed {
             start: keys.start,
             end: keys.end,
             position_before,
-            run_bytes,
         }
     }
 
     /// The segments that it owns.
-    pub fn owned(&self) -> HashSet<SegmentId> {
+    pub fn owned(&self) -> impl Iterator<Item = SegmentId> {
         let owned = self.parts.iter().filter(|part| part.buffered.is_some());
-        owned.map(|part| part.part.info().id).collect()
+        owned.map(|part| part.part.info().id)
     }
 
     fn entry(&self, ConsumedPart { part, buffered }: &ConsumedPart, is_hole: bool) -> Entry {
@@ -172,29 +169,22 @@ impl Consumed {
 }
 
 impl CompactionBuffer {
-    /// The buffer after a step of a merge into its run.
-    pub fn after(&self, consumed: &Consumed) -> Self {
+    /// The buffer after a step of a merge into its run, which has `run_bytes` now; what was consumed
+    /// of each newer input, the newest first.
+    pub fn after(&self, consumed: &[Consumed], run_bytes: u64) -> Self {
         let mut next = self.clone();
-        if consumed.start.is_none() {
-            next.tables.insert(0, Table::new(consumed.position_before));
+        if consumed.iter().all(|consumed| consumed.start.is_none()) {
+            let begun = consumed.iter().map(|c| Table::new(c.position_before));
+            next.tables.splice(..0, begun);
+            next.newest_tables = consumed.len();
         }
-        let Some(newest) = next.tables.first_mut() else {
+        if next.newest_tables != consumed.len() {
             return next; // The merge began before the run had a buffer.
-        };
-        for part in &consumed.parts {
-            let info = part.part.info();
-            let is_whole = part.buffered.is_some();
-            next.merged_bytes += u64::from(is_whole) * info.bytes;
-            let is_out_of_order = info.position_min.0 < newest.position_before;
-            let is_left_out = match is_whole {
-                true => self.is_frozen && museum::shows(Exhibit::BufferFrozenWithoutHoles),
-                false => museum::shows(Exhibit::BufferLacksParts),
-            };
-            if !is_left_out {
-                newest.add(consumed.entry(part, self.is_frozen || is_out_of_order));
-            }
         }
-        let growth = consumed.run_bytes as f64 / next.merged_bytes.max(1) as f64;
+        for (table, consumed) in next.tables.iter_mut().zip(consumed) {
+            next.merged_bytes += table.take(consumed, self.is_frozen);
+        }
+        let growth = run_bytes as f64 / next.merged_bytes.max(1) as f64;
         next.is_frozen |= growth < GROWTH_SHARE_MIN;
         next
     }
@@ -218,7 +208,7 @@ impl CompactionBuffer {
     pub fn trimmed(&self, cached_share_min: f64, cache: &PageCache) -> Option<Self> {
         let mut next = self.clone();
         let mut has_changed = false;
-        let older = next.tables.iter_mut().skip(1);
+        let older = next.tables.iter_mut().skip(self.newest_tables);
         for entry in older.flat_map(|table| &mut table.entries) {
             if let Content::Whole(buffered) = &entry.content
                 && cached_share(&buffered.segment, cache) < cached_share_min
@@ -228,7 +218,9 @@ impl CompactionBuffer {
             }
         }
         // Behind the oldest table comes the run itself, as behind a hole.
-        while next.tables.len() > 1 && next.tables.last().is_some_and(Table::is_empty) {
+        while next.tables.len() > self.newest_tables
+            && next.tables.last().is_some_and(Table::is_empty)
+        {
             next.tables.pop();
         }
         has_changed.then_some(next)
@@ -251,6 +243,25 @@ impl Table {
             entries: Vec::new(),
             position_before,
         }
+    }
+
+    /// Takes what a step has consumed; the bytes of segments of which all keys have been merged now.
+    fn take(&mut self, consumed: &Consumed, is_frozen: bool) -> u64 {
+        let mut merged_bytes = 0;
+        for part in &consumed.parts {
+            let info = part.part.info();
+            let is_whole = part.buffered.is_some();
+            merged_bytes += u64::from(is_whole) * info.bytes;
+            let is_out_of_order = info.position_min.0 < self.position_before;
+            let is_left_out = match is_whole {
+                true => is_frozen && museum::shows(Exhibit::BufferFrozenWithoutHoles),
+                false => museum::shows(Exhibit::BufferLacksParts),
+            };
+            if !is_left_out {
+                self.add(consumed.entry(part, is_frozen || is_out_of_order));
+            }
+        }
+        merged_bytes
     }
 
     /// Adds what follows all that was added before, but for a segment whose first part was.

@@ -389,7 +389,7 @@ impl Store {
             let next = version.with_runs(outcome.runs);
             next.without_truncations(idle)
         });
-        let owned = consumed.as_ref().map_or_else(HashSet::new, Consumed::owned);
+        let owned: HashSet<SegmentId> = consumed.iter().flat_map(Consumed::owned).collect();
         let is_left = |segment: &&Arc<Segment>| !owned.contains(&segment.info().id);
         for segment in outcome.retired.iter().filter(is_left) {
             segment.retire(&self.factory.cache);
@@ -406,43 +406,49 @@ impl Store {
         step: &MergeStep<'_>,
         before: &Version,
         outcome: &mut Outcome,
-    ) -> Option<Consumed> {
-        let target = outcome.target_run()?;
-        let consumed = self.consumed(claim, step, before, target.bytes());
-        // Where what came was not noted the buffer does not know the newest versions any more.
-        let buffer = consumed
-            .as_ref()
-            .map(|consumed| target.buffer_after(consumed));
+    ) -> Vec<Consumed> {
+        let Some(target) = outcome.target_run() else {
+            return Vec::new();
+        };
+        // What came may not have been noted, and where nothing is left of the oldest input it goes
+        // into another one: such a buffer does not know the newest versions.
+        let is_oldest = claim.inputs.last() == Some(&target.id);
+        let consumed = is_oldest.then(|| self.consumed(claim, step, before));
+        let consumed = consumed.flatten().unwrap_or_default();
+        let buffer = (!consumed.is_empty()).then(|| target.buffer_after(&consumed));
         if buffer.is_some() || target.buffer.is_some() {
             *target = Arc::new(target.with_buffer(buffer));
         }
         consumed
     }
 
-    /// What a step of a merge of two neighbours has consumed of the newer one, where there are
-    /// buffers. The last run has none: it would have everything twice.
+    /// What a step of a merge has consumed of all inputs but the oldest, where there are buffers.
+    /// The last run has none: it would have everything twice.
     fn consumed(
         &self,
         claim: &Claim,
         step: &MergeStep<'_>,
         before: &Version,
-        run_bytes: u64,
-    ) -> Option<Consumed> {
+    ) -> Option<Vec<Consumed>> {
         self.factory.options.compaction_buffer?;
-        let [newer, older] = claim.inputs[..] else {
+        if claim.includes_oldest {
             return None;
-        };
-        let find = |id| before.runs.iter().find(move |run| run.id == id);
-        let (newer, older) = (find(newer)?, find(older)?);
-        (!claim.includes_oldest).then(|| {
+        }
+        // Of an input that is used up nothing is consumed any more.
+        let find = |id: &RunId| before.runs.iter().find(move |run| run.id == *id);
+        let inputs: Vec<Option<&Arc<DiskRun>>> = claim.inputs.iter().map(find).collect();
+        let newer = 0..inputs.len() - 1;
+        let consumed = newer.map(|index| {
+            let older = inputs[index + 1..].iter().flatten();
+            let position_before = older.map(|run| run.positions().max).max();
             Consumed::new(
-                step.consumed(newer),
+                inputs[index].map_or_else(Vec::new, |run| step.consumed(run)),
                 step.start.clone()..step.end.clone(),
-                older.positions().max,
-                run_bytes,
+                position_before.unwrap_or(0),
                 &self.factory.cache,
             )
-        })
+        });
+        Some(consumed.collect())
     }
 
     /// Trims the buffers of all trees, if it is time.

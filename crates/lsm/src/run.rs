@@ -71,9 +71,10 @@ impl DiskRun {
     }
 
     /// Its buffer after a step of a merge into it.
-    pub fn buffer_after(&self, consumed: &Consumed) -> CompactionBuffer {
+    pub fn buffer_after(&self, consumed: &[Consumed]) -> CompactionBuffer {
         let nothing = CompactionBuffer::default();
-        self.buffer.as_deref().unwrap_or(&nothing).after(consumed)
+        let buffer = self.buffer.as_deref().unwrap_or(&nothing);
+        buffer.after(consumed, self.bytes())
     }
 
     /// The same run with another buffer.

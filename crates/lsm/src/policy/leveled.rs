@@ -15,7 +15,8 @@ use super::Runs;
 /// much.
 const FULL_PERCENT: u64 = 90;
 
-/// The newest pair of neighbours of which the newer one is to be merged into the older one.
+/// The newest pair of neighbours of which the newer one is to be merged into the older one, and the
+/// runs behind it that go on filling the same level: where merges are behind, each is written once.
 pub(super) fn choose(runs: &Runs<'_>, ratio: u64) -> Option<Range<usize>> {
     let last = *runs.sizes.last()?;
     let is_due = |&newer: &usize| {
@@ -30,7 +31,14 @@ pub(super) fn choose(runs: &Runs<'_>, ratio: u64) -> Option<Range<usize>> {
             }
     };
     let newer = (0..runs.sizes.len() - 1).find(is_due)?;
-    Some(newer..newer + 2)
+    let level_bytes = level_bytes(last, runs.sizes[newer], ratio).saturating_mul(ratio);
+    let mut filled = runs.sizes[newer] + runs.sizes[newer + 1];
+    let behind = newer + 2..runs.sizes.len() - 1;
+    let more = behind.take_while(|&run| {
+        filled += runs.sizes[run];
+        !runs.taken[run] && filled <= level_bytes
+    });
+    Some(newer..newer + 2 + more.count())
 }
 
 /// The size of the largest level that a run fills; where it fills none, of the smallest.
@@ -61,6 +69,14 @@ mod tests {
 
     fn choose_free(sizes: &[u64]) -> Option<Range<usize>> {
         choose_of(sizes, &vec![false; sizes.len()])
+    }
+
+    #[test]
+    fn what_fills_the_same_level_is_merged_at_once() {
+        let behind = [300, 100, 100, 100, 500, 100_000];
+        assert_eq!(choose_free(&behind), Some(0..4));
+        let taken = [false, false, false, true, false, false];
+        assert_eq!(choose_of(&behind, &taken), Some(0..3));
     }
 
     #[test]
