@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-const POLICIES: [MergePolicy; 3] = [
+const POLICIES: [MergePolicy; 4] = [
     MergePolicy::SizeTiered,
+    MergePolicy::Leveled { ratio: 10 },
     MergePolicy::Rose,
     MergePolicy::SteppedMerge { runs_a_level: 4 },
 ];
@@ -93,6 +94,38 @@ fn stepped_merge_writes_once_a_level() {
     }
     let tree = GrowingTree::after(policy, 4_u64.pow(5) - 1);
     assert_eq!(tree.sizes.len(), 3 * 5, "three of each level");
+}
+
+/// A level is rewritten for each run that is merged into it until it is full: ratio / 2 times, and
+/// once more when it is drained.
+#[test]
+fn leveled_merges_write_half_the_ratio_a_level() {
+    let policy = MergePolicy::Leveled { ratio: 10 };
+    let mut tree = GrowingTree {
+        policy,
+        sizes: vec![1_000 * C0],
+        written: 0,
+    };
+    // The last level, too, is rewritten for each tenth of it: ten times.
+    for _ in 0..1_000 {
+        tree.flush();
+        tree.merge_all();
+    }
+    let times = tree.written as f64 / (1_000 * C0) as f64;
+    assert!((15.0..30.0).contains(&times), "{times:.1} times");
+}
+
+#[test]
+fn leveled_merges_write_what_has_piled_up_once_a_level() {
+    let policy = MergePolicy::Leveled { ratio: 10 };
+    let mut tree = GrowingTree {
+        policy,
+        sizes: [vec![C0; 90], vec![10_000 * C0]].concat(),
+        written: 0,
+    };
+    tree.merge_all();
+    assert!(tree.written <= 3 * 90 * C0, "{} of C0", tree.written / C0);
+    assert!(tree.sizes.len() < 6, "{:?}", tree.sizes);
 }
 
 fn runs_of_a_tree() -> impl Strategy<Value = Vec<(u64, bool)>> {
