@@ -103,7 +103,7 @@ enum Experiment {
     #[command(hide = true)]
     CachingSide {
         #[arg(value_enum)]
-        side: caching::OwnSide,
+        side: caching::Side,
         #[command(flatten)]
         arguments: contender::caching::CachingArguments,
     },
@@ -144,6 +144,9 @@ struct Caching {
     /// How often, each time with other chances
     #[arg(long, default_value_t = 1)]
     seeds: u64,
+    /// Keeps finished runs in this file, and does not run them again for the same commit
+    #[arg(long)]
+    runs: Option<PathBuf>,
 }
 
 /// How large.
@@ -223,8 +226,15 @@ fn run_caching(experiment: caching::Experiment, caching: Caching) -> Result<()> 
         common,
         choice,
         seeds,
+        runs,
     } = caching;
-    let outcome = caching::run(experiment, common.scale, seeds, &choice)?;
-    print!("{outcome}");
-    common.json.map_or(Ok(()), |path| outcome.write(&path))
+    let plan = caching::Plan {
+        experiment,
+        scale: common.scale,
+        seeds,
+        json: common.json.as_deref(),
+        runs: runs.as_deref(),
+    };
+    print!("{}", caching::run(plan, &choice)?);
+    Ok(())
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 /// All that an experiment found.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Results {
     experiment: &'static str,
     scale: String,
@@ -22,7 +22,7 @@ pub struct Results {
 }
 
 /// One figure.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// The id in `goals.md` where there is one, else a name.
     metric: String,
@@ -36,7 +36,7 @@ pub struct Figure {
 }
 
 /// Raw data of a run, in the order in which they came: what figures are drawn from.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Series {
     metric: String,
     unit: &'static str,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use arrow_array::cast::AsArray;
 use contender::caching::{
     self, CachedStore, CachingArguments, Progress, RANGE_ROWS, Row, key_of, version_of,
@@ -20,7 +20,7 @@ use types::{
 };
 
 use super::key_value_cache::KeyValueCache;
-use super::side::OwnSide;
+use super::side::Side;
 use crate::background::{Background, IDLE};
 use crate::direct_file::DirectDisk;
 
@@ -36,12 +36,12 @@ const FILTER_BYTES_A_ROW: u64 = 8;
 const ROW_CACHE_PERCENT: u64 = 58;
 
 /// Runs, and prints the report.
-pub fn run(side: OwnSide, arguments: &CachingArguments) -> Result<()> {
+pub fn run(side: Side, arguments: &CachingArguments) -> Result<()> {
     arguments.common.enter()?;
     allocator::give_back_early()?;
     let store = HedgerowSide::start(side, arguments, &arguments.common.folder)?;
     let report = match side {
-        OwnSide::KeyValueCache => {
+        Side::KeyValueCache => {
             let bytes = arguments.cache_bytes * ROW_CACHE_PERCENT / 100;
             caching::run(&KeyValueCache::new(&store, bytes), arguments)?
         }
@@ -52,7 +52,7 @@ pub fn run(side: OwnSide, arguments: &CachingArguments) -> Result<()> {
     Ok(())
 }
 
-fn options(side: OwnSide, arguments: &CachingArguments) -> StoreOptions {
+fn options(side: Side, arguments: &CachingArguments) -> Result<StoreOptions> {
     let ours = StoreOptions {
         memory_bytes: arguments.c0_bytes as usize,
         cache_bytes: arguments.cache_bytes as usize,
@@ -73,34 +73,39 @@ fn options(side: OwnSide, arguments: &CachingArguments) -> StoreOptions {
         merge_policy: LEVELED,
         ..plain.clone()
     };
-    match side {
-        OwnSide::Hedgerow => ours,
-        OwnSide::ScanResistant => StoreOptions {
+    Ok(match side {
+        Side::Hedgerow => ours,
+        Side::ScanResistant => StoreOptions {
             warming: Warming::None,
             ..ours
         },
-        OwnSide::PlainLsm => plain,
-        OwnSide::DeadPagesErased => warmed(Warming::None),
-        OwnSide::EverythingWarmed => warmed(Warming::Everything),
-        OwnSide::OverlappingWarmed => warmed(Warming::Overlapping),
-        OwnSide::PlainLeveled => leveled,
-        OwnSide::Lsbm => StoreOptions {
+        Side::PlainLsm => plain,
+        Side::DeadPagesErased => warmed(Warming::None),
+        Side::EverythingWarmed => warmed(Warming::Everything),
+        Side::OverlappingWarmed => warmed(Warming::Overlapping),
+        Side::PlainLeveled => leveled,
+        Side::Lsbm => StoreOptions {
             compaction_buffer: Some(LSBM_BUFFER),
             ..leveled
         },
-        OwnSide::LeveledWarmed => StoreOptions {
+        Side::LeveledWarmed => StoreOptions {
             merge_policy: LEVELED,
             ..ours
         },
-        OwnSide::SteppedMerge => StoreOptions {
+        Side::SteppedMerge => StoreOptions {
             merge_policy: MergePolicy::SteppedMerge { runs_a_level: 10 },
             ..plain
         },
-        OwnSide::KeyValueCache => StoreOptions {
+        Side::KeyValueCache => StoreOptions {
             cache_bytes: (arguments.cache_bytes * (100 - ROW_CACHE_PERCENT) / 100) as usize,
             ..plain
         },
-    }
+        Side::RocksdbLru
+        | Side::RocksdbFlushWarmed
+        | Side::RocksdbEverythingWarmed
+        | Side::RocksdbClock
+        | Side::RocksdbRowCache => bail!("{side} is a side of the peers' program"),
+    })
 }
 
 /// The usual size ratio, and the paper's.
@@ -123,12 +128,12 @@ pub struct HedgerowSide {
 }
 
 impl HedgerowSide {
-    fn start(side: OwnSide, arguments: &CachingArguments, folder: &Path) -> Result<Self> {
+    fn start(side: Side, arguments: &CachingArguments, folder: &Path) -> Result<Self> {
         let env = Env {
             disk: Arc::new(DirectDisk),
             clock: Arc::new(RealClock::new()),
         };
-        let options = options(side, arguments);
+        let options = options(side, arguments)?;
         let settings = format!(
             "{:?}, {:?}, {:?}, buffer {:?}; C0 {} KiB, page cache {} KiB, pages {} KiB; direct reads",
             options.merge_policy,

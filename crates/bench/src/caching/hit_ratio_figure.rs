@@ -8,7 +8,7 @@ use contender::caching::{CachingReport, Second};
 use super::figures::{loads, sides};
 use super::run::Run;
 use super::side::Side;
-use crate::chart::axis::{Axis, label};
+use crate::chart::axis::{Axis, draw_grid};
 use crate::chart::svg::{Place, Svg};
 
 const LEFT: f64 = 60.0;
@@ -45,7 +45,7 @@ fn draw_panel(svg: &mut Svg, top: f64, runs: &[&Run]) {
     let up = Axis::linear(100.0, top + PANEL_HEIGHT, top);
     let title = format!("{}: reads that needed no disk, %", first.load);
     svg.text((LEFT, top - 16.0), "start", &title);
-    draw_axes(svg, across, up);
+    draw_grid(svg, across, up);
     for (run, line) in runs.iter().zip(0..) {
         let ratio = |second: &Second| 100.0 * second.hit_ratio().max(0.0);
         let points = seconds(&run.report).iter().map(ratio).zip(0..);
@@ -60,20 +60,6 @@ fn draw_panel(svg: &mut Svg, top: f64, runs: &[&Run]) {
 
 fn seconds(report: &CachingReport) -> &[Second] {
     &report.written.seconds
-}
-
-fn draw_axes(svg: &mut Svg, across: Axis, up: Axis) {
-    const GRID: &str = "stroke=\"#e0e0e0\"";
-    for tick in across.ticks() {
-        let x = across.place(tick);
-        svg.line((x, up.from), (x, up.to), GRID);
-        svg.text((x, up.from + 16.0), "middle", &label(tick));
-    }
-    for tick in up.ticks() {
-        let y = up.place(tick);
-        svg.line((across.from, y), (across.to, y), GRID);
-        svg.text((across.from - 8.0, y + 4.0), "end", &label(tick));
-    }
 }
 
 /// A side's name, and a stroke for each second in which it merged.

@@ -16,6 +16,7 @@ mod hit_ratio_figure;
 mod key_value_cache;
 mod load;
 mod run;
+mod run_log;
 mod side;
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,8 @@ use crate::weather::peers_program;
 
 use load::{Load, Sizes};
 use run::{Conditions, Run};
-pub use side::{OwnSide, Side};
+use run_log::RunLog;
+pub use side::Side;
 
 /// Which experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,24 +69,36 @@ impl Experiment {
     }
 }
 
-/// What came out.
+/// What came out so far.
 #[derive(Debug)]
 pub struct Outcome {
-    results: Results,
+    /// Without figures.
+    heading: Results,
     runs: Vec<Run>,
 }
 
+/// What is run, and where the outcome goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Which experiment.
+    pub experiment: Experiment,
+    /// How large.
+    pub scale: Scale,
+    /// How often.
+    pub seeds: u64,
+    /// Written after each run, the figure beside it.
+    pub json: Option<&'a Path>,
+    /// Runs that need not be run again.
+    pub runs: Option<&'a Path>,
+}
+
 /// Runs an experiment, once for each seed.
-pub fn run(
-    experiment: Experiment,
-    scale: Scale,
-    seeds: u64,
-    choice: &Choice<Side>,
-) -> Result<Outcome> {
-    let sizes = Sizes::of(scale);
-    let sides = match scale {
-        Scale::Quick => choice.sides(scale, &[Side::Hedgerow, Side::PlainLsm]),
-        Scale::Full => choice.sides(scale, &Side::own()),
+pub fn run(plan: Plan<'_>, choice: &Choice<Side>) -> Result<Outcome> {
+    let sizes = Sizes::of(plan.scale);
+    let log = RunLog::open(plan.runs, sizes.name)?;
+    let sides = match plan.scale {
+        Scale::Quick => choice.sides(plan.scale, &[Side::Hedgerow, Side::PlainLsm]),
+        Scale::Full => choice.sides(plan.scale, &Side::own()),
     };
     let with_peers = sides.iter().any(|side| side.is_rocksdb());
     let peers = with_peers.then(peers_program::build).transpose()?;
@@ -94,8 +108,6 @@ pub fn run(
     let disk = Disk::is_possible()
         .then(|| Disk::make(folder.path(), sizes.disk_bytes()))
         .transpose()?;
-    let mut results = Results::new(experiment.name(), sizes.name);
-    sizes.note(&mut results, seeds, disk.is_some());
     let conditions = Conditions {
         place: disk.as_ref().map_or(folder.path(), Disk::path),
         disk: disk.as_ref(),
@@ -105,28 +117,56 @@ pub fn run(
         sizes,
         peers,
     };
-    let mut runs = Vec::new();
-    for load in experiment.loads() {
-        for seed in 1..=seeds {
+    let mut heading = Results::new(plan.experiment.name(), sizes.name);
+    sizes.note(&mut heading, plan.seeds, disk.is_some());
+    let mut outcome = Outcome {
+        heading,
+        runs: Vec::new(),
+    };
+    for load in plan.experiment.loads() {
+        for seed in 1..=plan.seeds {
             for &side in &sides {
-                eprintln!("{}, seed {seed}: {side}", load.name);
-                runs.push(conditions.run(side, &load, seed)?);
+                let run = run_once(&conditions, &log, side, &load, seed)?;
+                outcome.runs.push(run);
+                plan.json.map_or(Ok(()), |path| outcome.write(path))?;
             }
         }
     }
-    figures::note(&mut results, &runs);
-    Ok(Outcome { results, runs })
+    Ok(outcome)
+}
+
+/// Runs a side, unless that was done.
+fn run_once(
+    conditions: &Conditions<'_>,
+    log: &RunLog,
+    side: Side,
+    load: &Load,
+    seed: u64,
+) -> Result<Run> {
+    if let Some(run) = log.find(side, load, seed) {
+        return Ok(run.clone());
+    }
+    eprintln!("{}, seed {seed}: {side}", load.name);
+    let run = conditions.run(side, load, seed)?;
+    log.add(&run)?;
+    Ok(run)
 }
 
 /// A side that this program is: runs, and prints the report.
-pub fn run_side(side: OwnSide, arguments: &CachingArguments) -> Result<()> {
+pub fn run_side(side: Side, arguments: &CachingArguments) -> Result<()> {
     hedgerow_side::run(side, arguments)
 }
 
 impl Outcome {
+    fn results(&self) -> Results {
+        let mut results = self.heading.clone();
+        figures::note(&mut results, &self.runs);
+        results
+    }
+
     /// Writes the JSON file, and the figure beside it.
-    pub fn write(&self, json: &Path) -> Result<()> {
-        self.results.write(json)?;
+    fn write(&self, json: &Path) -> Result<()> {
+        self.results().write(json)?;
         let path = json.with_extension("svg");
         std::fs::write(&path, hit_ratio_figure::draw(&self.runs))
             .with_context(|| format!("could not write {}", path.display()))
@@ -135,6 +175,6 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.results.fmt(f)
+        self.results().fmt(f)
     }
 }

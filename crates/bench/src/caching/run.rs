@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use contender::caching::CachingReport;
+use serde::{Deserialize, Serialize};
 
 use super::load::{Load, Sizes};
 use super::side::Side;
@@ -12,7 +13,7 @@ use crate::limits::memory::MemoryLimit;
 use crate::side_process::{self, feed};
 
 /// What a side saw.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Run {
     /// Who.
     pub side: Side,

@@ -1,5 +1,7 @@
 //! An axis of a figure: where a value is, and which values are labelled.
 
+use super::svg::Svg;
+
 /// How values are spread.
 #[derive(Clone, Copy, Debug)]
 enum Scale {
@@ -97,6 +99,21 @@ pub fn label(tick: f64) -> String {
         (-tick.log10().floor()).max(0.0) as usize
     };
     format!("{tick:.digits$}")
+}
+
+/// Draws a labelled line at each tick of both axes, which begin at the same corner.
+pub fn draw_grid(svg: &mut Svg, across: Axis, up: Axis) {
+    const GRID: &str = "stroke=\"#e0e0e0\"";
+    for tick in across.ticks() {
+        let x = across.place(tick);
+        svg.line((x, up.from), (x, up.to), GRID);
+        svg.text((x, up.from + 16.0), "middle", &label(tick));
+    }
+    for tick in up.ticks() {
+        let y = up.place(tick);
+        svg.line((across.from, y), (across.to, y), GRID);
+        svg.text((across.from - 8.0, y + 4.0), "end", &label(tick));
+    }
 }
 
 #[cfg(test)]

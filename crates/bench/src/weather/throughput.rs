@@ -5,7 +5,7 @@
 
 use super::run::Run;
 use super::side::Side;
-use crate::chart::axis::{Axis, label};
+use crate::chart::axis::{Axis, draw_grid};
 use crate::chart::svg::{Place, Svg};
 use crate::limits::disk::DiskProfile;
 use contender::{Report, WINDOW_ROWS};
@@ -74,7 +74,9 @@ fn draw_panel(
     let rates = points().map(|point| point.1);
     let up = Axis::logarithmic(rates, y + PANEL_HEIGHT, y);
     svg.text((x, y - 24.0), "start", title);
-    draw_axes(svg, across, up);
+    draw_grid(svg, across, up);
+    svg.text((across.to, up.from + 30.0), "end", "seconds");
+    svg.text((across.from - 50.0, up.to - 10.0), "start", "1,000 rows/s");
     for (side, curve) in &curves {
         let places = curve
             .iter()
@@ -82,22 +84,6 @@ fn draw_panel(
         let style = format!("stroke=\"{}\" stroke-width=\"1.2\"", colour(*side));
         svg.curve(places, &style);
     }
-}
-
-fn draw_axes(svg: &mut Svg, across: Axis, up: Axis) {
-    const GRID: &str = "stroke=\"#e0e0e0\"";
-    for tick in across.ticks() {
-        let x = across.place(tick);
-        svg.line((x, up.from), (x, up.to), GRID);
-        svg.text((x, up.from + 16.0), "middle", &label(tick));
-    }
-    for tick in up.ticks() {
-        let y = up.place(tick);
-        svg.line((across.from, y), (across.to, y), GRID);
-        svg.text((across.from - 8.0, y + 4.0), "end", &label(tick));
-    }
-    svg.text((across.to, up.from + 30.0), "end", "seconds");
-    svg.text((across.from - 50.0, up.to - 10.0), "start", "1,000 rows/s");
 }
 
 fn draw_legend(svg: &mut Svg, y: f64, runs: &[&Run]) {
