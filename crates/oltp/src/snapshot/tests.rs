@@ -79,17 +79,13 @@ fn read(bytes: &[u8]) -> Result<Vec<(ChunkKind, u32)>, PrimaryError> {
 /// Version 1, byte for byte.
 #[test]
 fn version_1_is_written_and_read() {
-    if std::env::var("HEDGEROW_WRITE_GOLDEN").is_ok() {
-        std::fs::write("golden/primary-snapshot-1", data_file()).expect("written");
-        std::fs::write("golden/primary-manifest-1", manifest()).expect("written");
-    }
-    let golden = std::fs::read("golden/primary-snapshot-1").expect("it is there");
+    let golden = include_bytes!("../../golden/primary-snapshot-1");
     assert_eq!(data_file(), golden);
     let expected = [(ChunkKind::Rows, 1), (ChunkKind::Evicted, 1)];
-    assert_eq!(read(&golden).expect("intact"), expected);
-    let golden = std::fs::read("golden/primary-manifest-1").expect("it is there");
+    assert_eq!(read(golden).expect("intact"), expected);
+    let golden = include_bytes!("../../golden/primary-manifest-1");
     assert_eq!(manifest(), golden);
-    let decoded = decode(&golden, Path::new("manifest")).expect("intact");
+    let decoded = decode(golden, Path::new("manifest")).expect("intact");
     assert_eq!(encode(&decoded), golden);
 }
 
