@@ -39,6 +39,12 @@ pub enum PrimaryError {
         /// The newest version that this release reads.
         supported: u32,
     },
+    /// The snapshot is of other tables than the partition is opened with.
+    #[error("{file} is of a partition whose tables are declared otherwise")]
+    OtherTables {
+        /// The file.
+        file: String,
+    },
     /// The log names a procedure that the partition does not have.
     #[error("the command log names procedure {name:?}, which is not there")]
     UnknownProcedure {

@@ -6,7 +6,8 @@
 //! * [`schema`]: what is declared. `table`, `row_layout`, `slot_arena`, `text_arena`, `index`: how rows
 //!   are kept and found. `undo`: how changes are taken back.
 //! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back.
-//! * `command_log`: how transactions become durable.
+//! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
+//!   [`digest`]: what tells that rows are the same.
 //! * [`options`], [`statistics`], [`error`].
 //!
 //! The engine starts no threads and reaches disk and clock through `env` only.
@@ -15,8 +16,10 @@ mod anti_cache;
 pub mod call;
 mod cell;
 mod command_log;
+pub mod digest;
 pub mod error;
 mod evicted_entries;
+mod generation;
 mod index;
 mod key_encoding;
 mod lru_chain;
@@ -30,6 +33,7 @@ pub mod row;
 mod row_layout;
 pub mod schema;
 mod slot_arena;
+mod snapshot;
 pub mod statement;
 pub mod statistics;
 pub mod stop;
@@ -43,15 +47,17 @@ mod work_queue;
 pub use anti_cache::BlockFiles;
 pub use call::{Call, Completion, Outcome, Refusal, Ticket};
 pub use command_log::LogWriter;
+pub use digest::RowsDigest;
 pub use error::PrimaryError;
 pub use index::Direction;
 pub use lru_chain::ChainKind;
 pub use options::{AntiCacheOptions, MergeStrategy, Sampling};
 pub use partition::Partition;
 pub use procedure::{DeclaredKeys, Procedure, ProcedureNumber};
-pub use recovery::PartitionPlan;
+pub use recovery::{PartitionPlan, Recovery};
 pub use row::Row;
 pub use schema::{ColumnDefinition, IndexId, IndexKind, TableDefinition, TableNumber};
+pub use snapshot::{SnapshotOptions, SnapshotStatistics, SnapshotWriter};
 pub use statement::{Columns, Scan};
 pub use stop::{Stop, Violation};
 pub use transaction::{Batch, StatementNumber, Transaction};

@@ -6,8 +6,8 @@
 //! 2. [`Partition::poll`] looks what has come from disk, brings it back into the tables, runs the calls
 //!    that have all they needed, hands the command log on, and evicts what is too much.
 //!
-//! It starts no threads: [`BlockFiles::write`], [`BlockFiles::fetch`] and [`LogWriter::write`] are steps
-//! that the process's threads, or a simulation, call.
+//! It starts no threads: [`BlockFiles::write`], [`BlockFiles::fetch`], [`LogWriter::write`] and
+//! `SnapshotWriter::write` are steps that the process's threads, or a simulation, call.
 //!
 //! **Invariant:** what transactions read and change does not depend on what is on disk; only when they
 //! run does.
@@ -23,6 +23,8 @@ use crate::error::PrimaryError;
 use crate::options::Sampling;
 use crate::procedure::Procedure;
 use crate::random::Random;
+use crate::recovery::Recovery;
+use crate::snapshot::Snapshots;
 use crate::statistics::{AntiCacheStatistics, MemoryUse, TableStatistics};
 use crate::stop::Stop;
 use crate::table::Table;
@@ -38,6 +40,8 @@ pub struct Partition {
     pub(crate) procedures: Vec<Arc<dyn Procedure>>,
     pub(crate) anti_cache: Option<AntiCache>,
     pub(crate) log: Option<CommandLog>,
+    pub(crate) snapshots: Option<Snapshots>,
+    pub(crate) recovery: Recovery,
     pub(crate) clock: Arc<dyn env::Clock>,
     pub(crate) next_number: u64,
     pub(crate) position: CommitPosition,
@@ -101,6 +105,7 @@ impl Partition {
         while let Some((ticket, call)) = self.waiting.take_ready() {
             self.run_again(ticket, call, completed);
         }
+        self.advance_snapshot();
         self.make_room();
         self.log.as_mut().map_or(Ok(()), CommandLog::advance)
     }
@@ -115,6 +120,7 @@ impl Partition {
         }
         self.calls_until_look -= 1;
         if self.calls_until_look == 0 || self.is_full {
+            self.advance_snapshot();
             self.make_room();
         }
         let Some(anti_cache) = &self.anti_cache else {
@@ -271,6 +277,11 @@ impl Partition {
             return;
         };
         anti_cache.drop_written();
+        for (number, result) in anti_cache.take_synced() {
+            if let Some(snapshots) = &mut self.snapshots {
+                snapshots.blocks_synced(&mut self.tables, number, result);
+            }
+        }
         let room = anti_cache.room_bytes();
         let used = |partition: &Self, beside: &AntiCache| {
             let promised = partition.waiting.promised_bytes();
@@ -292,7 +303,8 @@ impl Partition {
 
     fn own_bytes(&self) -> usize {
         let log = self.log.as_ref().map_or(0, CommandLog::held_bytes);
-        self.work.held_bytes() + self.waiting.held_bytes() + log
+        let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::held_bytes);
+        self.work.held_bytes() + self.waiting.held_bytes() + log + snapshots
     }
 
     /// The position of the last transaction that changed something.

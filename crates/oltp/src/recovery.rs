@@ -1,9 +1,14 @@
-//! Opening a partition: empty, or as its command log says.
+//! Opening a partition: empty, or as its newest snapshot and its command log say.
 //!
-//! 1. The folder is taken for this process.
-//! 2. What evicted rows an earlier process left is removed: the log makes them again.
-//! 3. Every transaction of the log runs again, in order, with its time and random numbers. When
+//! 1. The folder is taken for this process, and the manifest of snapshots read.
+//! 2. The newest snapshot is loaded. If it is damaged the one before it is, and when there is none any
+//!    more the partition starts empty, provided that the log still has everything since.
+//! 3. Every later transaction of the log runs again, in order, with its time and random numbers. When
 //!    memory is full rows are evicted and come back as they do in operation.
+//! 4. Files that nothing needs are removed.
+//!
+//! Partitions know nothing of one another, so they are opened in parallel by as many threads as the
+//! process has for it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,19 +18,21 @@ use types::CommitPosition;
 
 use crate::anti_cache::{AntiCache, BlockFiles};
 use crate::call::Call;
-use crate::command_log::{CommandLog, FILE_NAME, LogWriter, ReadLog, read_log};
-use crate::error::{PrimaryError, io_failed};
+use crate::command_log::{CommandLog, LogWriter, ReadLog, SegmentNumber, read_segments};
+use crate::error::{PrimaryError, damaged, io_failed};
 use crate::lru_chain::ChainKind;
 use crate::options::AntiCacheOptions;
 use crate::partition::Partition;
 use crate::procedure::{Procedure, ProcedureNumber};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
+use crate::snapshot::{SnapshotNumber, SnapshotRecord, Snapshots, read_manifest, remove_leftovers};
 use crate::table::Table;
 use crate::transaction::Workspace;
 use crate::waiting::WaitingCalls;
 
 /// What a partition is made of.
+#[derive(Clone)]
 pub struct PartitionPlan {
     /// Its tables; numbered in this order.
     pub tables: Vec<TableDefinition>,
@@ -37,31 +44,38 @@ pub struct PartitionPlan {
     pub has_log: bool,
 }
 
+/// How a partition was recovered.
+#[derive(Clone, Debug, Default)]
+pub struct Recovery {
+    /// The position of the snapshot that it started from.
+    pub snapshot: Option<CommitPosition>,
+    /// What was wrong with newer snapshots.
+    pub skipped: Vec<PrimaryError>,
+    /// Transactions of the log that ran again.
+    pub replayed: u64,
+}
+
 impl Partition {
     /// Opens the partition in `folder`, or makes it.
     pub fn open(env: &Env, folder: &Path, plan: PartitionPlan) -> Result<Self, PrimaryError> {
         let lock = take(env, folder, &plan)?;
-        let mut partition =
-            Self::empty(env, folder, plan.tables, plan.procedures, plan.anti_cache)?;
+        let mut partition = if plan.has_log {
+            Self::recover(env, folder, &plan)?
+        } else {
+            Self::empty(env, folder, &plan)?
+        };
+        partition.remove_leftovers(env, folder, plan.has_log)?;
         partition.folder_lock = lock;
-        if plan.has_log {
-            partition.recover(env, folder)?;
-        }
         Ok(partition)
     }
 
-    fn empty(
-        env: &Env,
-        folder: &Path,
-        tables: Vec<TableDefinition>,
-        procedures: Vec<Arc<dyn Procedure>>,
-        options: Option<AntiCacheOptions>,
-    ) -> Result<Self, PrimaryError> {
+    fn empty(env: &Env, folder: &Path, plan: &PartitionPlan) -> Result<Self, PrimaryError> {
+        let options = plan.anti_cache.clone();
         let chain = options
             .as_ref()
             .map_or(ChainKind::None, |options| options.chain);
         let mut made = Vec::new();
-        for (number, definition) in tables.iter().enumerate() {
+        for (number, definition) in plan.tables.iter().enumerate() {
             definition.check()?;
             made.push(Table::new(TableNumber(number as u16), definition, chain));
         }
@@ -69,16 +83,18 @@ impl Partition {
             Some(options) => {
                 options.check()?;
                 let (bytes, blocks) = (options.block_bytes, options.blocks_per_file);
-                let files = BlockFiles::create(env.clone(), folder.join("blocks"), bytes, blocks)?;
+                let files = BlockFiles::open(env.clone(), folder.join("blocks"), bytes, blocks)?;
                 Some(AntiCache::new(options, Arc::new(files), made.len()))
             }
             None => None,
         };
         Ok(Self {
             tables: made,
-            procedures,
+            procedures: plan.procedures.clone(),
             anti_cache,
             log: None,
+            snapshots: None,
+            recovery: Recovery::default(),
             clock: Arc::clone(&env.clock),
             next_number: 0,
             position: CommitPosition::ZERO,
@@ -92,21 +108,114 @@ impl Partition {
         })
     }
 
-    fn recover(&mut self, env: &Env, folder: &Path) -> Result<(), PrimaryError> {
-        let path = folder.join(FILE_NAME);
-        let writer = match read_log(&*env.disk, &path)? {
-            Some(read) => {
-                self.replay_all(&read)?;
-                LogWriter::resume(env.clone(), path, &read)?
+    fn recover(env: &Env, folder: &Path, plan: &PartitionPlan) -> Result<Self, PrimaryError> {
+        let named = read_manifest(&*env.disk, folder)?;
+        let last = named.last().map_or(SnapshotNumber(0), |last| last.number);
+        let mut skipped = Vec::new();
+        for from in (0..=named.len()).rev() {
+            let kept = &named[..from];
+            let fresh = Self::empty(env, folder, plan)?;
+            match fresh.recover_from(env, folder, kept) {
+                Ok(mut partition) => {
+                    let (tables, kept) = (&plan.tables, kept.to_vec());
+                    let snapshots = Snapshots::new(env, folder.into(), tables, kept, last);
+                    partition.snapshots = Some(snapshots);
+                    partition.recovery.skipped = skipped;
+                    return Ok(partition);
+                }
+                Err(error @ PrimaryError::Corrupt { .. }) => skipped.push(error),
+                Err(error) => return Err(error),
             }
-            None => LogWriter::create(env.clone(), path)?,
+        }
+        // What is wrong with the newest tells most.
+        Err(skipped.swap_remove(0))
+    }
+
+    /// Goes on with the last of these snapshots, or with nothing, and the log after it.
+    fn recover_from(
+        mut self,
+        env: &Env,
+        folder: &Path,
+        kept: &[SnapshotRecord],
+    ) -> Result<Self, PrimaryError> {
+        let mut first = SegmentNumber(0);
+        if let Some(snapshot) = kept.last() {
+            self.load(env, folder, snapshot)?;
+            first = snapshot.segment;
+            self.recovery.snapshot = Some(snapshot.position);
+        }
+        let segments = read_segments(&*env.disk, folder, first)?;
+        let mut writer = None;
+        for segment in &segments {
+            let read = ReadLog::read(&*env.disk, folder, *segment)?;
+            let is_last = Some(segment) == segments.last();
+            match read {
+                Some(read) if is_last => {
+                    self.replay_all(&read)?;
+                    writer = Some(LogWriter::resume(env.clone(), folder.into(), &read)?);
+                }
+                Some(read) => {
+                    read.check_whole(folder)?;
+                    self.replay_all(&read)?;
+                }
+                None if is_last => {}
+                None => {
+                    let path = folder.join(segment.name());
+                    return Err(damaged(
+                        &path,
+                        0,
+                        "found no header, expected a whole segment",
+                    ));
+                }
+            }
+        }
+        let writer = match writer {
+            Some(writer) => writer,
+            None => {
+                let segment = segments.last().copied().unwrap_or(first);
+                LogWriter::create(env.clone(), folder.into(), segment)?
+            }
         };
         self.log = Some(CommandLog::new(Arc::new(writer), self.position));
+        Ok(self)
+    }
+
+    /// Removes what neither the manifest on disk nor this process needs.
+    fn remove_leftovers(
+        &self,
+        env: &Env,
+        folder: &Path,
+        has_log: bool,
+    ) -> Result<(), PrimaryError> {
+        let named = if has_log {
+            read_manifest(&*env.disk, folder)?
+        } else {
+            Vec::new()
+        };
+        if has_log {
+            remove_leftovers(&*env.disk, folder, &named);
+        }
+        if let Some(anti_cache) = &self.anti_cache {
+            let is_needed = |file| {
+                let mut files = named.iter().flat_map(|snapshot| &snapshot.block_files);
+                files.any(|needed| *needed == file)
+            };
+            anti_cache.files.remove_others(is_needed)?;
+        }
         Ok(())
+    }
+
+    /// How it was recovered.
+    pub fn recovery(&self) -> &Recovery {
+        &self.recovery
     }
 
     fn replay_all(&mut self, read: &ReadLog) -> Result<(), PrimaryError> {
         for record in read.records() {
+            if record.position <= self.position {
+                // The snapshot has it.
+                continue;
+            }
             let named = |procedure: &Arc<dyn Procedure>| procedure.name() == record.procedure;
             let number = self.procedures.iter().position(named);
             let number = number.ok_or_else(|| PrimaryError::UnknownProcedure {
@@ -122,6 +231,7 @@ impl Partition {
             };
             self.replay(call, record.circumstances)
                 .map_err(|stop| not_replayed(stop.to_string()))?;
+            self.recovery.replayed += 1;
             if self.position != record.position {
                 return Err(not_replayed(format!("it came out at {}", self.position.0)));
             }
@@ -131,7 +241,7 @@ impl Partition {
     }
 
     /// Writes what was evicted: during recovery nobody else does.
-    fn write_blocks(&mut self) -> Result<(), PrimaryError> {
+    pub(crate) fn write_blocks(&mut self) -> Result<(), PrimaryError> {
         if let Some(files) = self.block_files() {
             while files.write()? {}
             self.take_arrivals();

@@ -184,6 +184,12 @@ impl RowLayout {
         }
     }
 
+    /// A row as disks have it, taken apart; `None` when it is none of this layout.
+    pub(crate) fn split<'a>(&self, row: &'a [u8]) -> Option<RowBytes<'a>> {
+        let (body, text) = row.split_at_checked(self.body_bytes)?;
+        (self.text_bytes(body) == text.len()).then_some(RowBytes { body, text })
+    }
+
     /// Bytes of all texts of a row.
     #[inline]
     pub(crate) fn text_bytes(&self, body: &[u8]) -> usize {

@@ -2,8 +2,10 @@
 //!
 //! 1. A chunk is one allocation with a power of two of slots; a slot's number is its chunk's number
 //!    and its place in the chunk, so finding it takes a shift and a mask.
-//! 2. Free slots of a chunk are chained through their first bytes; chunks with room are kept in a
-//!    list, and one that has become empty gives its memory back.
+//! 2. The first byte of a free slot is 0, and the next four chain it to another free slot of its chunk;
+//!    chunks with room are kept in a list, and one that has become empty gives its memory back.
+//! 3. Slots can be visited in the order of their numbers, while others come and go. Who wants to tell
+//!    which of them are in use keeps their first bytes different from 0.
 //!
 //! **Invariants:** a number is valid from `allocate` to `release`, then it may come again; slots never
 //! move. Does not know what is in a slot: whoever reads a released slot reads garbage.
@@ -17,6 +19,9 @@ const SLOTS_MIN: usize = 4;
 /// The end of a chain of free slots. A chunk has fewer slots than this.
 const NONE: u32 = u32::MAX;
 
+/// The first byte, which says that a slot is free, and the number of the next free one.
+const FREE_SLOT_BYTES: usize = 1 + size_of::<u32>();
+
 /// See the module.
 pub(crate) struct SlotArena {
     slot_bytes: usize,
@@ -27,6 +32,17 @@ pub(crate) struct SlotArena {
     with_room: Vec<u32>,
     live: usize,
     held_bytes: usize,
+}
+
+/// What a visit has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// This slot is in use.
+    Used(u32),
+    /// As many slots were looked at as may be; the visit goes on here.
+    GoOnAt(u32),
+    /// There are no more slots.
+    End,
 }
 
 /// `bytes` is empty while the chunk's memory is given back.
@@ -42,10 +58,7 @@ struct Chunk {
 impl SlotArena {
     /// An empty arena.
     pub(crate) fn new(slot_bytes: usize) -> Self {
-        assert!(
-            slot_bytes >= size_of::<u32>(),
-            "a free slot holds a slot number"
-        );
+        let slot_bytes = slot_bytes.max(FREE_SLOT_BYTES);
         let slots = (CHUNK_BYTES / slot_bytes).max(SLOTS_MIN);
         Self {
             slot_bytes,
@@ -68,7 +81,7 @@ impl SlotArena {
         } else {
             let slot = chunk.free;
             let at = slot as usize * slot_bytes;
-            chunk.free = read_u32(&chunk.bytes[at..]);
+            chunk.free = read_u32(&chunk.bytes[at + 1..]);
             slot
         };
         chunk.live += 1;
@@ -86,7 +99,8 @@ impl SlotArena {
         let slot = number & ((1 << self.shift) - 1);
         let chunk = &mut self.chunks[chunk_number];
         assert!(chunk.live > 0, "a slot is released once");
-        chunk.bytes[at..at + 4].copy_from_slice(&chunk.free.to_le_bytes());
+        chunk.bytes[at] = 0;
+        chunk.bytes[at + 1..at + 5].copy_from_slice(&chunk.free.to_le_bytes());
         chunk.free = slot;
         chunk.live -= 1;
         self.live -= 1;
@@ -113,6 +127,26 @@ impl SlotArena {
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut [u8] {
         let (chunk, at) = self.place(number);
         &mut self.chunks[chunk].bytes[at..at + self.slot_bytes]
+    }
+
+    /// The first slot from this number on whose first byte is not 0, after a look at so many at most.
+    pub(crate) fn next_used(&self, from: u32, looks_max: u32) -> Visit {
+        let mut number = from;
+        for _ in 0..looks_max {
+            let chunk = (number >> self.shift) as usize;
+            let Some(of_number) = self.chunks.get(chunk) else {
+                return Visit::End;
+            };
+            let slot = number & ((1 << self.shift) - 1);
+            if slot >= of_number.fresh {
+                number = ((chunk as u32) + 1) << self.shift;
+            } else if of_number.bytes[slot as usize * self.slot_bytes] != 0 {
+                return Visit::Used(number);
+            } else {
+                number += 1;
+            }
+        }
+        Visit::GoOnAt(number)
     }
 
     /// Bytes of the slots in use.
@@ -179,6 +213,18 @@ fn read_u32(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
+    /// Slots that a visit finds, three looks at a time.
+    fn visited(arena: &SlotArena) -> usize {
+        let (mut number, mut found) = (0, 0);
+        loop {
+            match arena.next_used(number, 3) {
+                Visit::Used(used) => (number, found) = (used + 1, found + 1),
+                Visit::GoOnAt(next) => number = next,
+                Visit::End => return found,
+            }
+        }
+    }
+
     /// What was written into a slot stays there while others come and go; emptied chunks are given
     /// back and used again.
     #[test]
@@ -200,6 +246,11 @@ mod tests {
             assert!(arena.get(number).iter().all(|byte| *byte == number as u8));
         }
         assert_eq!(arena.live_bytes(), (34 + 20) << 14);
+        assert_eq!(
+            visited(&arena),
+            34 + 20 - 1,
+            "the first byte of slot 0 is 0"
+        );
         let rest: Vec<u32> = numbers.into_iter().filter(|n| n % 3 == 0).collect();
         rest.into_iter().for_each(|number| arena.release(number));
         assert!(arena.held_bytes() < full / 2, "{}", arena.held_bytes());

@@ -1,18 +1,24 @@
 //! A table: rows in arenas, its indexes, its chain and its evicted rows.
 //!
 //! **Invariants:** every row, in memory or evicted, is in every index exactly once; a row in memory of
-//! an evictable table is in the chain exactly once. A row is in memory or on disk, never both. Knows
-//! no transactions: who changes something must be able to undo it.
+//! an evictable table is in the chain exactly once. A row is in memory or on disk, never both. What a
+//! snapshot still has to see is copied before it changes. Knows no transactions: who changes something
+//! must be able to undo it.
 
+use std::ops::Range;
+
+use crate::digest::RowsDigest;
 use crate::evicted_entries::{BlockPlace, EvictedEntries};
+use crate::generation::Generation;
 use crate::index::{Index, RowKey};
 use crate::lru_chain::{ChainKind, LIVE, LruChain, PINNED};
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::row_layout::{RowBuffer, RowBytes, RowLayout};
 use crate::schema::{ColumnNumber, IndexId, TableDefinition, TableNumber};
-use crate::slot_arena::SlotArena;
+use crate::slot_arena::{SlotArena, Visit};
+use crate::snapshot::{Capture, append_row};
 use crate::stop::Violation;
-use crate::text_arena::TextArena;
+use crate::text_arena::{TextArena, TextNumber};
 
 /// See the module.
 pub(crate) struct Table {
@@ -24,7 +30,13 @@ pub(crate) struct Table {
     pub(crate) chain: LruChain,
     /// Rows that transactions touched since rows were last evicted.
     pub(crate) accesses: u64,
-    header_bytes: usize,
+    /// What a snapshot has copied.
+    pub(crate) capture: Capture,
+    /// The digest of the evicted rows.
+    pub(crate) evicted_digest: RowsDigest,
+    generation: Generation,
+    /// Where a row's body is in its slot.
+    body: Range<usize>,
     rows: SlotArena,
     texts: TextArena,
     /// Whether an index has the column.
@@ -64,7 +76,10 @@ impl Table {
             evicted: EvictedEntries::new(),
             chain: LruChain::new(chain),
             accesses: 0,
-            header_bytes,
+            capture: Capture::default(),
+            evicted_digest: RowsDigest::default(),
+            generation: Generation::default(),
+            body: header_bytes..header_bytes + layout.body_bytes(),
             rows: SlotArena::new(header_bytes + layout.body_bytes()),
             texts: TextArena::default(),
             definition: definition.clone(),
@@ -78,7 +93,7 @@ impl Table {
     /// The bytes of a row in memory.
     #[inline]
     pub(crate) fn row(&self, id: TupleId) -> RowBytes<'_> {
-        let body = &self.rows.get(id.0)[self.header_bytes..];
+        let body = &self.rows.get(id.0)[self.body.clone()];
         let text = self.layout.text_bytes(body);
         RowBytes {
             body,
@@ -88,15 +103,20 @@ impl Table {
 
     /// Adds a row.
     pub(crate) fn insert(&mut self, row: RowBytes<'_>) -> Result<TupleId, Violation> {
+        self.refuse_duplicates(row)?;
+        let id = self.place(row, ChainEnd::Youngest);
+        self.each_key(row, |index, key| index.insert(key, id.into()));
+        Ok(id)
+    }
+
+    fn refuse_duplicates(&mut self, row: RowBytes<'_>) -> Result<(), Violation> {
         for index in 0..self.indexes.len() {
             if self.indexes[index].is_unique {
                 key_of(&self.indexes[index], &self.layout, row, &mut self.key);
                 self.refuse_duplicate(index, &self.key)?;
             }
         }
-        let id = self.place(row, ChainEnd::Youngest);
-        self.each_key(row, |index, key| index.insert(key, id.into()));
-        Ok(id)
+        Ok(())
     }
 
     fn refuse_duplicate(&self, index: usize, key: &[u8]) -> Result<(), Violation> {
@@ -116,8 +136,8 @@ impl Table {
         let id = TupleId(self.rows.allocate());
         let text = self.texts.insert(row.text);
         let slot = self.rows.get_mut(id.0);
-        slot[0] = LIVE;
-        let body = &mut slot[self.header_bytes..];
+        slot[0] = self.generation.stamped(LIVE);
+        let body = &mut slot[self.body.clone()];
         body.copy_from_slice(row.body);
         self.layout.set_text_number(body, text);
         match end {
@@ -179,8 +199,9 @@ impl Table {
     }
 
     fn overwrite(&mut self, id: TupleId, new: RowBytes<'_>) {
+        self.capture_row(id);
         let slot = self.rows.get_mut(id.0);
-        let body = &mut slot[self.header_bytes..];
+        let body = &mut slot[self.body.clone()];
         let held = self.layout.text_bytes(body);
         let mut number = self.layout.text_number(body);
         if held == new.text.len() {
@@ -195,6 +216,7 @@ impl Table {
 
     /// Takes a row out of indexes and chain; its bytes stay until [`Self::free`].
     pub(crate) fn detach(&mut self, id: TupleId, copy: &mut RowBuffer) {
+        self.capture_row(id);
         copy.copy(self.row(id));
         self.each_key(copy.bytes(), |index, key| index.remove(key));
         self.chain.remove(&mut self.rows, id);
@@ -211,7 +233,7 @@ impl Table {
 
     /// Frees the memory of a detached row.
     pub(crate) fn free(&mut self, id: TupleId) {
-        let body = &self.rows.get(id.0)[self.header_bytes..];
+        let body = &self.rows.get(id.0)[self.body.clone()];
         let (number, text) = (self.layout.text_number(body), self.layout.text_bytes(body));
         self.texts.remove(number, text);
         self.rows.release(id.0);
@@ -219,8 +241,9 @@ impl Table {
 
     /// Moves a row to disk: it has been copied to this place.
     pub(crate) fn evict(&mut self, id: TupleId, place: BlockPlace, copy: &mut RowBuffer) {
+        self.capture_row(id);
         copy.copy(self.row(id));
-        let evicted = self.evicted.insert(place);
+        let evicted = self.add_evicted(copy, place);
         self.each_key(copy.bytes(), |index, key| {
             index.repoint(key, evicted.into());
         });
@@ -232,8 +255,76 @@ impl Table {
     pub(crate) fn unevict(&mut self, id: EvictedId, row: RowBytes<'_>, end: ChainEnd) -> TupleId {
         let tuple = self.place(row, end);
         self.each_key(row, |index, key| index.repoint(key, tuple.into()));
+        self.capture_entry(id);
         self.evicted.remove(id);
+        self.evicted_digest.remove(row);
         tuple
+    }
+
+    /// Notes an evicted row without index entries; sets its text number to 0, as on disk.
+    fn add_evicted(&mut self, row: &mut RowBuffer, place: BlockPlace) -> EvictedId {
+        self.layout.set_text_number(&mut row.body, TextNumber(0));
+        self.evicted_digest.add(row.bytes());
+        self.evicted.insert(place)
+    }
+
+    /// Adds a row that is on disk already.
+    pub(crate) fn insert_evicted(
+        &mut self,
+        row: &mut RowBuffer,
+        place: BlockPlace,
+    ) -> Result<(), Violation> {
+        self.refuse_duplicates(row.bytes())?;
+        let evicted = self.add_evicted(row, place);
+        self.each_key(row.bytes(), |index, key| index.insert(key, evicted.into()));
+        Ok(())
+    }
+
+    /// Everything that is there is older from now on.
+    pub(crate) fn begin_generation(&mut self) {
+        self.generation.begin();
+        self.evicted.begin_generation();
+    }
+
+    /// Copies a row for the snapshot if it is older.
+    #[inline]
+    pub(crate) fn capture_row(&mut self, id: TupleId) {
+        let flags = &mut self.rows.get_mut(id.0)[0];
+        if self.generation.renew(flags) {
+            let mut capture = std::mem::take(&mut self.capture);
+            capture.copy_row(self.row(id), &self.layout);
+            self.capture = capture;
+        }
+    }
+
+    /// Copies an evicted entry for the snapshot if it is older.
+    pub(crate) fn capture_entry(&mut self, id: EvictedId) {
+        if self.evicted.renew(id) {
+            self.capture.copy_entry(self.evicted.get(id));
+        }
+    }
+
+    /// Goes on to the next row in memory; see [`SlotArena::next_used`].
+    pub(crate) fn next_row(&self, from: u32, looks_max: u32) -> Visit {
+        self.rows.next_used(from, looks_max)
+    }
+
+    /// The digest of all rows, wherever they are.
+    pub(crate) fn digest(&self) -> RowsDigest {
+        let (mut digest, mut copy) = (self.evicted_digest, Vec::new());
+        let mut from = 0;
+        loop {
+            match self.next_row(from, u32::MAX) {
+                Visit::Used(number) => {
+                    copy.clear();
+                    append_row(self.row(TupleId(number)), &self.layout, &mut copy);
+                    digest.add(self.layout.split(&copy[4..]).expect("a row"));
+                    from = number + 1;
+                }
+                Visit::GoOnAt(number) => from = number,
+                Visit::End => return digest,
+            }
+        }
     }
 
     /// The evicted row that is at this place, if that is still its place; `row` is what is there.
@@ -289,12 +380,13 @@ impl Table {
     /// Bytes in use.
     pub(crate) fn live_bytes(&self) -> usize {
         let entries = self.evicted.live_bytes() + self.index_bytes();
-        self.rows.live_bytes() + self.texts.live_bytes() + entries
+        self.rows.live_bytes() + self.texts.live_bytes() + entries + self.capture.held_bytes()
     }
 
     /// Bytes that were allocated.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.row_bytes() + self.evicted.held_bytes() + self.index_bytes()
+        let copies = self.capture.held_bytes();
+        self.row_bytes() + self.evicted.held_bytes() + self.index_bytes() + copies
     }
 
     /// Bytes of rows and texts that were allocated.

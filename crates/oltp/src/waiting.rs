@@ -186,7 +186,11 @@ impl Partition {
             self.arrive(fetched);
         }
         let anti_cache = self.anti_cache.as_mut().expect("it was there");
-        anti_cache.remove_emptied(|block| self.waiting.is_awaited(block));
+        let snapshots = self.snapshots.as_ref();
+        anti_cache.remove_emptied(
+            |file| snapshots.is_some_and(|snapshots| snapshots.needs(file)),
+            |block| self.waiting.is_awaited(block),
+        );
     }
 
     fn arrive(&mut self, (id, block): Fetched) {

@@ -14,6 +14,7 @@ use crate::error::{PrimaryError, damaged};
 use crate::evicted_entries::{BlockId, BlockPlace};
 use crate::row_layout::{RowBytes, RowLayout};
 use crate::schema::TableNumber;
+use crate::snapshot::append_row;
 
 /// Bytes before the first row.
 pub(crate) const HEADER_BYTES: usize = 32;
@@ -71,11 +72,7 @@ impl BlockBuilder {
         if at + LENGTH_BYTES + length > self.block_bytes {
             return None;
         }
-        self.bytes.extend_from_slice(&(length as u32).to_le_bytes());
-        let body = self.bytes.len();
-        self.bytes.extend_from_slice(row.body);
-        layout.set_text_number(&mut self.bytes[body..], crate::text_arena::TextNumber(0));
-        self.bytes.extend_from_slice(row.text);
+        append_row(row, layout, &mut self.bytes);
         self.rows += 1;
         Some(BlockPlace {
             block: self.id,
@@ -150,11 +147,18 @@ impl Block {
     /// # Panics
     /// When the place is none of the block's: its checksum was right, so the engine was wrong.
     pub(crate) fn row(&self, at: u32, layout: &RowLayout) -> RowBytes<'_> {
-        let start = at as usize + LENGTH_BYTES;
-        let length = u32_at(&self.bytes, at as usize) as usize;
-        let (body, text) = self.bytes[start..start + length].split_at(layout.body_bytes());
-        assert!(layout.text_bytes(body) == text.len(), "a row starts here");
-        RowBytes { body, text }
+        self.find_row(at, layout).expect("a row starts here")
+    }
+
+    /// The row at a place; `None` when there is none of this layout.
+    pub(crate) fn find_row(&self, at: u32, layout: &RowLayout) -> Option<RowBytes<'_>> {
+        let (length, rest) = self.bytes.get(at as usize..)?.split_first_chunk::<4>()?;
+        layout.split(rest.get(..u32::from_le_bytes(*length) as usize)?)
+    }
+
+    /// Rows that it was made with.
+    pub(crate) fn rows(&self) -> u32 {
+        u32_at(&self.bytes, ROWS_AT)
     }
 
     /// Where the rows are.

@@ -2,8 +2,8 @@
 //!
 //! A block's number says which file it is in and where, so nothing has to be looked up. Blocks that are
 //! written together go out in one sequential write. A write that failed is cut off and tried again:
-//! until it succeeds the partition keeps the block in memory. Files are not synced: they hold nothing
-//! that recovery needs.
+//! until it succeeds the partition keeps the block in memory. Files are synced when a snapshot is to
+//! name them, and not before.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use super::block::Block;
 use crate::error::{PrimaryError, damaged, io_failed};
 use crate::evicted_entries::BlockId;
+use crate::snapshot::SnapshotNumber;
 use crate::work_queue::WorkQueue;
 
 /// Blocks that are written in one go at most.
@@ -29,10 +30,16 @@ pub(crate) struct FileNumber(pub(crate) u32);
 pub(crate) enum WriteJob {
     Write(Arc<Block>),
     Remove(FileNumber),
+    /// Everything that was written is made durable, for this snapshot.
+    Sync(SnapshotNumber),
 }
 
-/// A block was written.
-pub(crate) struct Written(pub(crate) BlockId);
+/// What the writer has done.
+pub(crate) enum WriteDone {
+    Written(BlockId),
+    /// Everything before is durable, or it is not known whether it ever will be.
+    Synced(SnapshotNumber, Result<(), PrimaryError>),
+}
 
 /// A block that was asked for.
 pub(crate) type Fetched = (BlockId, Result<Arc<Block>, PrimaryError>);
@@ -43,10 +50,19 @@ pub struct BlockFiles {
     folder: PathBuf,
     block_bytes: usize,
     blocks_per_file: u32,
-    pub(crate) writes: WorkQueue<WriteJob, Written>,
+    pub(crate) writes: WorkQueue<WriteJob, WriteDone>,
     pub(crate) fetches: WorkQueue<BlockId, Fetched>,
     readers: Mutex<HashMap<FileNumber, Arc<dyn ReadableFile>>>,
-    appended: Mutex<Option<AppendedFile>>,
+    appended: Mutex<Appended>,
+    /// Files before this one are an earlier process's.
+    pub(super) first_file: FileNumber,
+}
+
+#[derive(Default)]
+struct Appended {
+    file: Option<AppendedFile>,
+    /// Files that are complete and were not synced, with their lengths.
+    unsynced: Vec<(FileNumber, u64)>,
 }
 
 /// The file that is being appended to.
@@ -57,9 +73,19 @@ struct AppendedFile {
     length: u64,
 }
 
+impl Appended {
+    /// The file will be removed.
+    fn forget(&mut self, number: FileNumber) {
+        self.unsynced.retain(|(unsynced, _)| *unsynced != number);
+        if self.file.as_ref().is_some_and(|file| file.number == number) {
+            self.file = None;
+        }
+    }
+}
+
 impl BlockFiles {
-    /// Takes a folder for blocks, and empties it of what an earlier process left.
-    pub(crate) fn create(
+    /// Takes a folder for blocks. What an earlier process left stays.
+    pub(crate) fn open(
         env: Env,
         folder: PathBuf,
         block_bytes: usize,
@@ -71,11 +97,9 @@ impl BlockFiles {
         let files = disk
             .list(&folder)
             .map_err(|error| io_failed("list", &folder, &error))?;
-        for path in files.iter().filter(|path| is_block_file(path)) {
-            disk.remove(path)
-                .map_err(|error| io_failed("remove", path, &error))?;
-        }
+        let last = files.iter().filter_map(|path| number_of(path)).max();
         Ok(Self {
+            first_file: FileNumber(last.map_or(0, |last| last.0 + 1)),
             env,
             folder,
             block_bytes,
@@ -85,6 +109,25 @@ impl BlockFiles {
             readers: Mutex::default(),
             appended: Mutex::default(),
         })
+    }
+
+    /// Removes the files of earlier processes but those that are needed.
+    pub(crate) fn remove_others(
+        &self,
+        is_needed: impl Fn(FileNumber) -> bool,
+    ) -> Result<(), PrimaryError> {
+        let listed = self.env.disk.list(&self.folder);
+        let listed = listed.map_err(|error| io_failed("list", &self.folder, &error))?;
+        let numbers = listed.iter().filter_map(|path| number_of(path));
+        numbers
+            .filter(|number| *number < self.first_file && !is_needed(*number))
+            .try_for_each(|number| self.remove(number))
+    }
+
+    /// The first block of this process: in a file of its own.
+    pub(crate) fn first_block(&self) -> BlockId {
+        let first = self.first_file.0.checked_mul(self.blocks_per_file);
+        BlockId(first.expect("2^32 blocks were never written"))
     }
 
     /// The file that a block is in.
@@ -106,7 +149,17 @@ impl BlockFiles {
             });
         let result = match &jobs[..] {
             [] => return Ok(false),
-            [WriteJob::Remove(number)] => self.remove(*number),
+            [WriteJob::Remove(number)] => {
+                appended.forget(*number);
+                self.remove(*number)
+            }
+            [WriteJob::Sync(snapshot)] => {
+                let synced = self.sync(&mut appended);
+                let done = WriteDone::Synced(*snapshot, synced.clone());
+                self.writes.finish(done);
+                // Trying again would prove nothing.
+                return synced.map(|()| true);
+            }
             jobs => self.append(&mut appended, jobs),
         };
         if result.is_err() {
@@ -139,9 +192,8 @@ impl BlockFiles {
     /// Reads a block.
     pub(crate) fn read(&self, block: BlockId) -> Result<Block, PrimaryError> {
         let number = self.file_of(block);
-        let path = self.path(number);
+        let (path, offset) = self.place_of(block);
         let reader = self.reader(number)?;
-        let offset = u64::from(block.0 % self.blocks_per_file) * self.block_bytes as u64;
         let mut bytes = vec![0; self.block_bytes];
         reader
             .read_exact_at(&mut bytes, offset)
@@ -152,38 +204,50 @@ impl BlockFiles {
         Block::parse(block, bytes, &path, offset)
     }
 
+    /// The file that a block is in, and where.
+    pub(crate) fn place_of(&self, block: BlockId) -> (PathBuf, u64) {
+        let offset = u64::from(block.0 % self.blocks_per_file) * self.block_bytes as u64;
+        (self.path(self.file_of(block)), offset)
+    }
+
     fn reader(&self, number: FileNumber) -> Result<Arc<dyn ReadableFile>, PrimaryError> {
         if let Some(reader) = self.readers.lock().get(&number) {
             return Ok(Arc::clone(reader));
         }
         let path = self.path(number);
         let opened = self.env.disk.open(&path);
-        let reader = opened.map_err(|error| io_failed("open", &path, &error))?;
+        let reader = opened.map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => damaged(&path, 0, "found no file, expected blocks"),
+            _ => io_failed("open", &path, &error),
+        })?;
         self.readers.lock().insert(number, Arc::clone(&reader));
         Ok(reader)
     }
 
-    fn append(
-        &self,
-        appended: &mut Option<AppendedFile>,
-        jobs: &[WriteJob],
-    ) -> Result<(), PrimaryError> {
+    fn append(&self, appended: &mut Appended, jobs: &[WriteJob]) -> Result<(), PrimaryError> {
         let mut blocks = jobs.iter().filter_map(|job| match job {
             WriteJob::Write(block) => Some(block),
-            WriteJob::Remove(_) => None,
+            _ => None,
         });
         let first = blocks.clone().next().expect("there are blocks to write").id;
         let number = self.file_of(first);
         let path = self.path(number);
-        if appended.as_ref().is_none_or(|file| file.number != number) {
+        if appended
+            .file
+            .as_ref()
+            .is_none_or(|file| file.number != number)
+        {
             let file = self.env.disk.create(&path);
-            *appended = Some(AppendedFile {
+            let file = file.map_err(|error| io_failed("create", &path, &error))?;
+            let before = appended.file.replace(AppendedFile {
                 number,
-                file: Some(file.map_err(|error| io_failed("create", &path, &error))?),
+                file: Some(file),
                 length: 0,
             });
+            let before = before.map(|before| (before.number, before.length));
+            appended.unsynced.extend(before);
         }
-        let target = appended.as_mut().expect("it was made above");
+        let target = appended.file.as_mut().expect("it was made above");
         let mut file = match target.file.take() {
             Some(file) => file,
             None => {
@@ -202,8 +266,32 @@ impl BlockFiles {
         target.length += bytes.len() as u64;
         blocks
             .by_ref()
-            .for_each(|block| self.writes.finish(Written(block.id)));
+            .for_each(|block| self.writes.finish(WriteDone::Written(block.id)));
         Ok(())
+    }
+
+    fn sync(&self, appended: &mut Appended) -> Result<(), PrimaryError> {
+        let current = appended
+            .file
+            .as_ref()
+            .map(|file| (file.number, file.length));
+        for (number, length) in appended.unsynced.iter().copied().chain(current) {
+            let path = self.path(number);
+            let open = match appended.file.as_mut().filter(|file| file.number == number) {
+                Some(file) => &mut file.file,
+                None => &mut None,
+            };
+            if open.is_none() {
+                let file = self.env.disk.open_append(&path, length);
+                *open = Some(file.map_err(|error| io_failed("cut", &path, &error))?);
+            }
+            let file = open.as_mut().expect("it was opened above");
+            file.sync()
+                .map_err(|error| io_failed("sync", &path, &error))?;
+        }
+        appended.unsynced.clear();
+        let synced = self.env.disk.sync_directory(&self.folder);
+        synced.map_err(|error| io_failed("sync", &self.folder, &error))
     }
 
     fn remove(&self, number: FileNumber) -> Result<(), PrimaryError> {
@@ -218,7 +306,9 @@ impl BlockFiles {
     }
 }
 
-fn is_block_file(path: &std::path::Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("blocks-") && name.ends_with(".data")
+/// The number of a file of blocks; `None` for any other file.
+fn number_of(path: &std::path::Path) -> Option<FileNumber> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_prefix("blocks-")?.strip_suffix(".data")?;
+    number.parse().ok().map(FileNumber)
 }

@@ -39,6 +39,29 @@ impl BlockTable {
         self.live += u64::from(rows);
     }
 
+    /// A block of an earlier process, of which some rows are left. Blocks come in the order of their
+    /// numbers.
+    pub(crate) fn restore(&mut self, block: BlockId, rows: u32, live: u32) {
+        let (file, at) = self.place(block);
+        let counts = self.files.entry(file).or_default();
+        counts.resize(at, Count::default());
+        counts.push(Count { rows, live });
+        self.rows += u64::from(rows);
+        self.live += u64::from(live);
+    }
+
+    /// Nothing is added any more to the files before this one.
+    pub(crate) fn close(&mut self, before: FileNumber) {
+        for (_, counts) in self.files.range_mut(..before) {
+            counts.resize(self.blocks_per_file as usize, Count::default());
+        }
+    }
+
+    /// Files in which there are rows, in order.
+    pub(crate) fn files(&self) -> Vec<FileNumber> {
+        self.files.keys().copied().collect()
+    }
+
     /// A row left its block. Gives the file if nothing is left in it and nothing will be added to it.
     pub(crate) fn take(&mut self, block: BlockId) -> Option<FileNumber> {
         let (file, at) = self.place(block);

@@ -20,19 +20,21 @@ mod uneviction;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::error::PrimaryError;
 use crate::evicted_entries::BlockId;
 use crate::options::AntiCacheOptions;
 use crate::pointer::EvictedId;
 use crate::pointer::TupleId;
 use crate::row_layout::RowBuffer;
+use crate::snapshot::{BlockGeometry, SnapshotNumber};
 use crate::statistics::AntiCacheStatistics;
 use crate::stop::Stop;
 use crate::table::{ChainEnd, Table};
 use crate::transaction::FetchNow;
-use block::Block;
+pub(crate) use block::Block;
 pub use block_files::BlockFiles;
-pub(crate) use block_files::Fetched;
-use block_files::WriteJob;
+pub(crate) use block_files::{Fetched, FileNumber};
+use block_files::{WriteDone, WriteJob};
 use block_table::BlockTable;
 pub(crate) use pins::{Pin, Pins};
 
@@ -47,7 +49,9 @@ pub(crate) struct AntiCache {
     /// Blocks that were not written yet.
     buffers: HashMap<BlockId, Arc<Block>>,
     /// Files without rows that blocks are still being read from.
-    emptied: Vec<block_files::FileNumber>,
+    emptied: Vec<FileNumber>,
+    /// Syncs that were done, for which snapshot.
+    synced: Vec<(SnapshotNumber, Result<(), PrimaryError>)>,
     /// How much each table is due to give, by its number.
     dues: Vec<f64>,
     scratch: RowBuffer,
@@ -59,12 +63,13 @@ impl AntiCache {
         Self {
             blocks: BlockTable::new(options.blocks_per_file),
             options,
-            files,
             pins: Pins::default(),
             statistics: AntiCacheStatistics::default(),
-            next_block: BlockId(0),
+            next_block: files.first_block(),
+            files,
             buffers: HashMap::new(),
             emptied: Vec::new(),
+            synced: Vec::new(),
             dues: vec![0.0; tables],
             scratch: RowBuffer::default(),
         }
@@ -72,18 +77,60 @@ impl AntiCache {
 
     /// Lets go of what was written meanwhile.
     pub(crate) fn drop_written(&mut self) {
-        for written in self.files.writes.take_done() {
-            self.buffers.remove(&written.0);
+        for done in self.files.writes.take_done() {
+            match done {
+                WriteDone::Written(block) => drop(self.buffers.remove(&block)),
+                WriteDone::Synced(snapshot, result) => self.synced.push((snapshot, result)),
+            }
         }
     }
 
-    /// Removes files in which nothing is left, unless a block of theirs is being read.
-    pub(crate) fn remove_emptied(&mut self, is_being_read: impl Fn(BlockId) -> bool) {
+    /// Has everything that was evicted made durable, for a snapshot.
+    pub(crate) fn sync(&self, snapshot: SnapshotNumber) {
+        self.files.writes.submit(WriteJob::Sync(snapshot));
+    }
+
+    /// The syncs that were done since the last call.
+    pub(crate) fn take_synced(&mut self) -> Vec<(SnapshotNumber, Result<(), PrimaryError>)> {
+        std::mem::take(&mut self.synced)
+    }
+
+    /// How blocks lie in their files.
+    pub(crate) fn geometry(&self) -> BlockGeometry {
+        BlockGeometry {
+            block_bytes: self.options.block_bytes as u32,
+            blocks_per_file: self.options.blocks_per_file,
+        }
+    }
+
+    /// Files in which there are evicted rows, in order.
+    pub(crate) fn files_in_use(&self) -> Vec<FileNumber> {
+        self.blocks.files()
+    }
+
+    /// Takes a block of an earlier process, of which some rows are left.
+    pub(crate) fn restore(&mut self, block: BlockId, rows: u32, live: u32) {
+        self.blocks.restore(block, rows, live);
+    }
+
+    /// All blocks of earlier processes were taken.
+    pub(crate) fn close_restored(&mut self) {
+        self.blocks.close(self.files.first_file);
+    }
+
+    /// Removes files in which nothing is left, unless a snapshot needs them or a block of theirs is
+    /// being read.
+    pub(crate) fn remove_emptied(
+        &mut self,
+        is_needed: impl Fn(FileNumber) -> bool,
+        is_being_read: impl Fn(BlockId) -> bool,
+    ) {
         let per_file = self.options.blocks_per_file;
         let (buffers, files) = (&self.buffers, &self.files);
         self.emptied.retain(|file| {
             let mut blocks = (file.0 * per_file..(file.0 + 1) * per_file).map(BlockId);
-            let is_used = blocks.any(|block| buffers.contains_key(&block) || is_being_read(block));
+            let is_used = is_needed(*file)
+                || blocks.any(|block| buffers.contains_key(&block) || is_being_read(block));
             if !is_used {
                 files.writes.submit(WriteJob::Remove(*file));
             }

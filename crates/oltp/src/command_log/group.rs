@@ -107,6 +107,10 @@ impl Group {
         self.last
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes.capacity()
     }

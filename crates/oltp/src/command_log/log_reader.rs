@@ -2,13 +2,15 @@
 //!
 //! A group is written only when the one before it is durable. So a group that fails its checks is the
 //! torn end of one that never was acknowledged if no whole group follows, and damage if one does.
-//! (Damage to the very last group is taken for a torn end.)
+//! (Damage to the very last group is taken for a torn end.) A segment is started when all groups of the
+//! one before are durable: only the last one may have a torn end.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use env::Disk;
 
+use super::SegmentNumber;
 use super::group::{
     FILE_HEADER_BYTES, GROUP_HEADER_BYTES, HeaderProblem, LogNumber, VERSION, parse_file_header,
     whole_group,
@@ -16,16 +18,70 @@ use super::group::{
 use super::record::Record;
 use crate::error::{PrimaryError, damaged, io_failed};
 
-/// A log that was read.
+/// A segment that was read.
 pub(crate) struct ReadLog {
     bytes: Vec<u8>,
     /// Bytes up to the end of the last whole group.
     pub(super) length: u64,
     pub(super) log: LogNumber,
+    pub(crate) segment: SegmentNumber,
 }
 
-/// Reads the log; `None` when there is none, or only the beginning of a header.
-pub(crate) fn read_log(disk: &dyn Disk, path: &Path) -> Result<Option<ReadLog>, PrimaryError> {
+/// Numbers of the segments in a folder from this one on, in order. None may be missing.
+pub(crate) fn read_segments(
+    disk: &dyn Disk,
+    folder: &Path,
+    first: SegmentNumber,
+) -> Result<Vec<SegmentNumber>, PrimaryError> {
+    let files = disk.list(folder);
+    let files = files.map_err(|error| io_failed("list", folder, &error))?;
+    let numbers = files
+        .iter()
+        .filter_map(|path| SegmentNumber::of_name(path.file_name()?.to_str()?));
+    let mut numbers: Vec<_> = numbers.filter(|number| *number >= first).collect();
+    numbers.sort_unstable();
+    for (expected, found) in (first.0..).zip(&numbers) {
+        if found.0 != expected {
+            let path = folder.join(SegmentNumber(expected).name());
+            let detail = format!("found no file, expected a segment before {}", found.name());
+            return Err(damaged(&path, 0, detail));
+        }
+    }
+    Ok(numbers)
+}
+
+impl ReadLog {
+    /// Reads a segment; `None` when there is none, or only the beginning of a header.
+    pub(crate) fn read(
+        disk: &dyn Disk,
+        folder: &Path,
+        segment: SegmentNumber,
+    ) -> Result<Option<Self>, PrimaryError> {
+        read_log(disk, &folder.join(segment.name()), segment)
+    }
+
+    /// Refuses a segment that another one follows, if it has a torn end.
+    pub(crate) fn check_whole(&self, folder: &Path) -> Result<(), PrimaryError> {
+        if self.length == self.bytes.len() as u64 {
+            return Ok(());
+        }
+        let (found, expected) = (self.bytes.len() as u64 - self.length, self.segment.0 + 1);
+        let detail = format!(
+            "found {found} bytes that are no group, expected the end: segment {expected} follows"
+        );
+        Err(damaged(
+            &folder.join(self.segment.name()),
+            self.length,
+            detail,
+        ))
+    }
+}
+
+fn read_log(
+    disk: &dyn Disk,
+    path: &Path,
+    segment: SegmentNumber,
+) -> Result<Option<ReadLog>, PrimaryError> {
     let Some(bytes) = read_file(disk, path)? else {
         return Ok(None);
     };
@@ -58,6 +114,7 @@ pub(crate) fn read_log(disk: &dyn Disk, path: &Path) -> Result<Option<ReadLog>, 
         bytes,
         length: end as u64,
         log,
+        segment,
     }))
 }
 

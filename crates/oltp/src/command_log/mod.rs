@@ -9,6 +9,9 @@
 //!    while it is written make the next one. So groups grow with the load and with the disk's delay.
 //! 3. The writer appends the group and syncs. What it holds is durable then, and may be acknowledged.
 //!
+//! The log is a sequence of segments, files with numbers. A snapshot has the next group start a new one,
+//! so that those before can go when no snapshot needs them.
+//!
 //! **Invariants:** a group is written only when the one before it is durable. After a failed sync
 //! nothing is acknowledged any more. Transactions that have changed nothing are not in the log.
 
@@ -25,18 +28,46 @@ use types::CommitPosition;
 
 use crate::error::PrimaryError;
 use group::Group;
-pub(crate) use log_reader::{ReadLog, read_log};
+pub(crate) use log_reader::{ReadLog, read_segments};
 pub use log_writer::LogWriter;
 pub(crate) use record::Record;
 
-/// Name of the file in the partition's folder.
-pub(crate) const FILE_NAME: &str = "commands.log";
+const PREFIX: &str = "commands-";
+const SUFFIX: &str = ".log";
+
+/// Numbers a segment of the log. Each is one more than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SegmentNumber(pub(crate) u64);
+
+impl SegmentNumber {
+    /// Name of its file in the partition's folder.
+    pub(crate) fn name(self) -> String {
+        format!("{PREFIX}{:010}{SUFFIX}", self.0)
+    }
+
+    /// The segment whose file has this name.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let number = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+        number.parse().ok().map(Self)
+    }
+}
+
+/// A group for the writer.
+pub(crate) struct LogJob {
+    group: Group,
+    /// Whether it is the first of a new segment.
+    starts_segment: bool,
+}
 
 /// The partition's side of the log.
 pub(crate) struct CommandLog {
     pub(crate) writer: Arc<LogWriter>,
     pending: Group,
     is_writing: bool,
+    /// The segment of the pending group.
+    segment: SegmentNumber,
+    starts_segment: bool,
+    bytes_since_segment: u64,
     durable: CommitPosition,
     poisoned: Option<PrimaryError>,
 }
@@ -45,6 +76,9 @@ impl CommandLog {
     /// The log after what is durable already.
     pub(crate) fn new(writer: Arc<LogWriter>, durable: CommitPosition) -> Self {
         Self {
+            segment: writer.segment(),
+            starts_segment: false,
+            bytes_since_segment: 0,
             writer,
             pending: Group::new(),
             is_writing: false,
@@ -55,7 +89,25 @@ impl CommandLog {
 
     /// A transaction has committed.
     pub(crate) fn append(&mut self, record: &Record<'_>) {
+        let before = self.pending.bytes();
         self.pending.push(record);
+        self.bytes_since_segment += (self.pending.bytes() - before) as u64;
+    }
+
+    /// Has the next group start a new segment, which has everything that commits from now on, unless
+    /// the last one that was begun is still without groups.
+    pub(crate) fn begin_segment(&mut self) -> SegmentNumber {
+        if !self.starts_segment {
+            self.starts_segment = true;
+            self.segment = SegmentNumber(self.segment.0 + 1);
+        }
+        self.bytes_since_segment = 0;
+        self.segment
+    }
+
+    /// Bytes of records since a segment was begun.
+    pub(crate) fn bytes_since_segment(&self) -> u64 {
+        self.bytes_since_segment
     }
 
     /// Looks what became durable, and hands the pending group over when none is on its way.
@@ -78,9 +130,10 @@ impl CommandLog {
             return Err(error.clone());
         }
         if !self.is_writing && !self.pending.is_empty() {
-            self.writer
-                .queue
-                .submit(std::mem::replace(&mut self.pending, Group::new()));
+            self.writer.queue.submit(LogJob {
+                group: std::mem::replace(&mut self.pending, Group::new()),
+                starts_segment: std::mem::take(&mut self.starts_segment),
+            });
             self.is_writing = true;
         }
         Ok(())

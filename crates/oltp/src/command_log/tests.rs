@@ -10,7 +10,8 @@ use super::group::{GROUP_MAGIC, HeaderProblem, file_header, parse_file_header};
 use super::*;
 use crate::transaction::Circumstances;
 
-const PATH: &str = "/commands.log";
+const PATH: &str = "/commands-0000000000.log";
+const FIRST: SegmentNumber = SegmentNumber(0);
 
 fn record(position: u64, parameters: &[u8]) -> Record<'_> {
     Record {
@@ -28,7 +29,7 @@ fn record(position: u64, parameters: &[u8]) -> Record<'_> {
 fn written() -> (SimulatedDisk, Env) {
     let disk = SimulatedDisk::new(1);
     let env = environment(&disk);
-    let writer = LogWriter::create(env.clone(), PATH.into()).expect("nothing fails");
+    let writer = LogWriter::create(env.clone(), "/".into(), FIRST).expect("nothing fails");
     let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
     for group in 0..3 {
         for number in 1..=2 {
@@ -43,7 +44,7 @@ fn written() -> (SimulatedDisk, Env) {
 }
 
 fn positions(disk: &SimulatedDisk) -> Result<Vec<u64>, PrimaryError> {
-    let read = read_log(disk, Path::new(PATH))?;
+    let read = ReadLog::read(disk, Path::new("/"), FIRST)?;
     let read = read.expect("there is a log");
     Ok(read.records().map(|record| record.position.0).collect())
 }
@@ -51,7 +52,7 @@ fn positions(disk: &SimulatedDisk) -> Result<Vec<u64>, PrimaryError> {
 #[test]
 fn what_was_appended_is_read_again() {
     let (disk, _) = written();
-    let read = read_log(&disk, Path::new(PATH))
+    let read = ReadLog::read(&disk, Path::new("/"), FIRST)
         .expect("intact")
         .expect("there");
     let found: Vec<Record<'_>> = read.records().collect();
@@ -71,16 +72,20 @@ fn a_torn_end_is_cut_at_every_length() {
         let (disk, env) = written();
         disk.cut(Path::new(PATH), length as u64);
         if length < header {
-            assert!(read_log(&disk, Path::new(PATH)).expect("torn").is_none());
+            assert!(
+                ReadLog::read(&disk, Path::new("/"), FIRST)
+                    .expect("torn")
+                    .is_none()
+            );
             continue;
         }
         let groups = (length - header) / group;
         let expected: Vec<u64> = (1..=2 * groups as u64).collect();
         assert_eq!(positions(&disk).expect("torn"), expected, "{length} bytes");
-        let read = read_log(&disk, Path::new(PATH))
+        let read = ReadLog::read(&disk, Path::new("/"), FIRST)
             .expect("torn")
             .expect("there");
-        let writer = LogWriter::resume(env, PATH.into(), &read).expect("nothing fails");
+        let writer = LogWriter::resume(env, "/".into(), &read).expect("nothing fails");
         let mut log = CommandLog::new(Arc::new(writer), CommitPosition(2 * groups as u64));
         log.append(&record(99, b""));
         log.advance().expect("nothing fails");
@@ -116,7 +121,7 @@ fn damage_is_told_from_a_torn_end() {
 fn a_failed_sync_ends_the_log() {
     let disk = SimulatedDisk::new(1);
     let env = environment(&disk);
-    let writer = LogWriter::create(env, PATH.into()).expect("nothing fails");
+    let writer = LogWriter::create(env, "/".into(), FIRST).expect("nothing fails");
     let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
     log.append(&record(1, b""));
     log.advance().expect("nothing fails");
@@ -129,6 +134,49 @@ fn a_failed_sync_ends_the_log() {
     log.append(&record(2, b""));
     assert!(log.advance().is_err(), "it stays so");
     assert_eq!(log.durable(), CommitPosition::ZERO);
+}
+
+/// A segment that another one follows is whole, and none is missing.
+#[test]
+fn segments_follow_one_another() {
+    let (disk, env) = written();
+    let read = ReadLog::read(&disk, Path::new("/"), FIRST);
+    let read = read.expect("intact").expect("there");
+    let writer = LogWriter::resume(env, "/".into(), &read).expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition(6));
+    assert_eq!(log.begin_segment(), SegmentNumber(1));
+    assert_eq!(log.begin_segment(), SegmentNumber(1), "it has nothing yet");
+    for number in 7..=8 {
+        log.append(&record(number, b""));
+        log.advance().expect("nothing fails");
+        log.writer.write().expect("nothing fails");
+        log.advance().expect("nothing fails");
+        assert_eq!(log.begin_segment(), SegmentNumber(number - 5));
+    }
+    let folder = Path::new("/");
+    let all: Vec<_> = (0..3).map(SegmentNumber).collect();
+    assert_eq!(
+        read_segments(&disk, folder, FIRST).expect("none is missing"),
+        all
+    );
+    read.check_whole(folder).expect("whole");
+    let second = folder.join(SegmentNumber(1).name());
+    disk.cut(&second, disk.bytes(&second).len() as u64 - 1);
+    let cut = ReadLog::read(&disk, folder, SegmentNumber(1));
+    let error = cut.expect("torn").expect("there").check_whole(folder);
+    assert!(
+        error
+            .expect_err("torn")
+            .to_string()
+            .contains("segment 2 follows")
+    );
+    let gap = disk.fork();
+    env::Disk::remove(&gap, &second).expect("it is there");
+    let error = read_segments(&gap, folder, FIRST).expect_err("one is missing");
+    assert!(
+        error.to_string().contains("commands-0000000001.log"),
+        "{error}"
+    );
 }
 
 /// Version 1, byte for byte.

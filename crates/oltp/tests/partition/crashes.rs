@@ -9,7 +9,7 @@ use sim::{Crash, SimulatedDisk};
 
 use crate::model::Model;
 use crate::script::some_transaction;
-use crate::world::{open, run, settle, tight};
+use crate::world::{open, run, settle, small_slices, tight};
 
 const IDS: i64 = 400;
 
@@ -51,6 +51,11 @@ fn check(found: &SimulatedDisk, durable: u64, states: &[Model]) -> Partition {
     );
     let all = Model::reads_of_all(IDS);
     let expected = states[position as usize].clone().run(&all);
+    assert_eq!(
+        partition.recovery().skipped.len(),
+        0,
+        "a crash damages no snapshot"
+    );
     assert_eq!(run(&mut partition, &all), expected, "at {position}");
     partition
 }
@@ -63,7 +68,18 @@ fn go(
     durable: &Mutex<u64>,
     steps: usize,
 ) {
+    partition.set_snapshot_options(small_slices());
+    let writer = partition.snapshot_writer().expect("it has a log");
     for _ in 0..steps {
+        if random.random_ratio(1, 20) {
+            partition.begin_snapshot();
+        }
+        if random.random_ratio(1, 2) {
+            let files = partition.block_files().expect("it evicts");
+            while files.write().expect("nothing fails") {}
+            partition.poll(&mut Vec::new()).expect("nothing fails");
+            writer.write().expect("nothing fails");
+        }
         let operations = some_transaction(random, IDS);
         let before = partition.position().0;
         run(partition, &operations);
@@ -79,10 +95,17 @@ fn go(
     }
 }
 
+/// `HEDGEROW_PRIMARY_RUNS` runs more histories, `HEDGEROW_PRIMARY_SEED` says which is the first.
 #[test]
 fn acknowledged_is_durable_whenever_the_process_ends() {
-    let mut checked = 0;
-    for seed in 0..16 {
+    let (mut checked, mut from_snapshots) = (0_u64, 0_u64);
+    let mut contents = std::collections::HashSet::new();
+    let seeds = |name: &str, default| {
+        std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+    };
+    let first = seeds("HEDGEROW_PRIMARY_SEED", 0);
+    let runs = seeds("HEDGEROW_PRIMARY_RUNS", 12);
+    for seed in first..first + runs {
         let mut random = StdRng::seed_from_u64(seed);
         let disk = SimulatedDisk::new(seed);
         let durable = Arc::new(Mutex::new(0));
@@ -92,7 +115,11 @@ fn acknowledged_is_durable_whenever_the_process_ends() {
         let mut states = vec![Model::default()];
         go(&mut partition, &mut random, &mut states, &durable, 150);
         for (found, durable) in images.lock().expect("no panic").drain(..) {
+            if !contents.insert(found.contents()) {
+                continue;
+            }
             let mut again = check(&found, durable, &states);
+            from_snapshots += u64::from(again.recovery().snapshot.is_some());
             checked += 1;
             if random.random_ratio(1, 10) {
                 // It goes on, ends once more, and is found again.
@@ -106,7 +133,11 @@ fn acknowledged_is_durable_whenever_the_process_ends() {
             }
         }
     }
-    assert!(checked > 300, "{checked} crash states");
+    println!("{checked} distinct crash states, {from_snapshots} recovered from a snapshot");
+    assert!(
+        checked > 25 * runs && from_snapshots > checked / 4,
+        "{checked}, {from_snapshots}"
+    );
 }
 
 /// What waits for evicted data when the process ends has not happened.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use oltp::{
     AntiCacheOptions, Call, Completion, Outcome, Partition, PartitionPlan, PrimaryError,
-    ProcedureNumber,
+    ProcedureNumber, Refusal, SnapshotOptions,
 };
 use sim::{SimulatedDisk, environment};
 
@@ -79,6 +79,11 @@ pub fn settle(partition: &mut Partition) -> Vec<Completion> {
                 worked = true;
             }
         }
+        if let Some(writer) = partition.snapshot_writer() {
+            while writer.write().expect("nothing fails") {
+                worked = true;
+            }
+        }
         let before = completed.len();
         partition.poll(&mut completed).expect("nothing fails");
         let is_durable =
@@ -89,13 +94,42 @@ pub fn settle(partition: &mut Partition) -> Vec<Completion> {
     }
 }
 
+/// Slices and chunks so small that snapshots take many of them.
+pub fn small_slices() -> SnapshotOptions {
+    SnapshotOptions {
+        slice_bytes: 600,
+        chunk_bytes: 2_000,
+        held_bytes_max: 1 << 20,
+        log_bytes: None,
+    }
+}
+
+/// Goes on until there are more complete snapshots than before.
+pub fn finish_snapshot(partition: &mut Partition, before: u64) {
+    for _ in 0..10_000 {
+        settle(partition);
+        if partition.snapshot_statistics().completed > before {
+            return;
+        }
+    }
+    panic!("it has no end: {:?}", partition.snapshot_statistics());
+}
+
 /// Runs a transaction to its end.
 pub fn run(partition: &mut Partition, operations: &[Operation]) -> Option<Vec<u8>> {
+    try_run(partition, operations).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+/// Runs a transaction to its end, unless it is refused.
+pub fn try_run(
+    partition: &mut Partition,
+    operations: &[Operation],
+) -> Result<Option<Vec<u8>>, Refusal> {
     let (outcome, reply) = execute(partition, operations);
-    match outcome {
+    Ok(match outcome {
         Outcome::Committed(_) => Some(reply),
         Outcome::Stopped(_) => None,
-        Outcome::Refused(refusal) => panic!("{refusal}"),
+        Outcome::Refused(refusal) => return Err(refusal),
         Outcome::Waiting(ticket) => {
             let mut completed = settle(partition);
             let at = completed
@@ -104,5 +138,5 @@ pub fn run(partition: &mut Partition, operations: &[Operation]) -> Option<Vec<u8
             let completion = completed.swap_remove(at.expect("it has ended"));
             matches!(completion.outcome, Outcome::Committed(_)).then_some(completion.reply)
         }
-    }
+    })
 }

@@ -1,0 +1,370 @@
+//! A snapshot from its beginning to its end, on the partition's thread.
+//!
+//! 1. It begins between two transactions: position and places are noted, all tables' captures begin,
+//!    the next group of the log starts a new segment, and a sync of all blocks is queued.
+//! 2. Slices of the tables are copied, not more than the writer keeps up with; what was copied goes to
+//!    the writer chunk by chunk.
+//! 3. When all tables are copied, the blocks synced and the log durable up to the snapshot's position,
+//!    the writer finishes it. Then the oldest snapshot beyond those that are kept is forgotten.
+//! 4. One that fails, or holds too much memory because its writer is slow, is discarded: the rest of
+//!    the tables is visited without copying, and the next one may begin.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use env::Env;
+use types::CommitPosition;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::chunk::ChunkKind;
+use super::manifest::{BlockGeometry, SnapshotRecord, TableRecord};
+use super::snapshot_writer::{Event, Job, SnapshotWriter};
+use super::{KEPT_MAX, SnapshotNumber};
+use crate::anti_cache::{AntiCache, FileNumber};
+use crate::command_log::CommandLog;
+use crate::error::PrimaryError;
+use crate::partition::Partition;
+use crate::schema::TableDefinition;
+use crate::table::Table;
+
+/// When snapshots are made, and how much at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct SnapshotOptions {
+    /// One begins when the log has grown by so many bytes since the last one. `None`: only when asked.
+    pub log_bytes: Option<u64>,
+    /// Bytes that are copied at a time: what the partition stands still for.
+    pub slice_bytes: usize,
+    /// Bytes of a chunk, about.
+    pub chunk_bytes: usize,
+    /// Copies that may be in memory. Slices stop at half of it; rows that change have the other half,
+    /// and when that is full the snapshot is discarded.
+    pub held_bytes_max: usize,
+}
+
+impl Default for SnapshotOptions {
+    fn default() -> Self {
+        Self {
+            log_bytes: None,
+            slice_bytes: 16 << 10,
+            chunk_bytes: 64 << 10,
+            held_bytes_max: 8 << 20,
+        }
+    }
+}
+
+/// Counts since the partition was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotStatistics {
+    /// Snapshots that are complete.
+    pub completed: u64,
+    /// Snapshots that were given up.
+    pub discarded: u64,
+}
+
+/// The snapshots of a partition.
+pub(crate) struct Snapshots {
+    pub(crate) writer: Arc<SnapshotWriter>,
+    pub(crate) options: SnapshotOptions,
+    pub(crate) statistics: SnapshotStatistics,
+    /// Those of the manifest, in order.
+    kept: Vec<SnapshotRecord>,
+    last_number: SnapshotNumber,
+    current: Option<Current>,
+    /// Why there can be no more.
+    failed: Option<PrimaryError>,
+    in_flight_bytes: usize,
+}
+
+/// The snapshot that is being made.
+struct Current {
+    record: SnapshotRecord,
+    are_blocks_synced: bool,
+    is_discarded: bool,
+    is_finishing: bool,
+}
+
+impl Snapshots {
+    /// The snapshots of a partition's folder. `last_number` is at least that of any in the manifest.
+    pub(crate) fn new(
+        env: &Env,
+        folder: PathBuf,
+        tables: &[TableDefinition],
+        kept: Vec<SnapshotRecord>,
+        last_number: SnapshotNumber,
+    ) -> Self {
+        Self {
+            writer: SnapshotWriter::new(env.clone(), folder, tables),
+            options: SnapshotOptions::default(),
+            statistics: SnapshotStatistics::default(),
+            kept,
+            last_number,
+            current: None,
+            failed: None,
+            in_flight_bytes: 0,
+        }
+    }
+
+    /// Whether evicted rows of a snapshot are in the file.
+    pub(crate) fn needs(&self, file: FileNumber) -> bool {
+        let current = self.current.iter().map(|current| &current.record);
+        let mut all = self.kept.iter().chain(current);
+        all.any(|snapshot| snapshot.block_files.binary_search(&file).is_ok())
+    }
+
+    /// Bytes on their way to the writer.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.in_flight_bytes
+    }
+
+    /// The newest complete snapshot.
+    pub(crate) fn newest(&self) -> Option<&SnapshotRecord> {
+        self.kept.last()
+    }
+
+    fn begin(
+        &mut self,
+        tables: &mut [Table],
+        log: &mut CommandLog,
+        anti_cache: Option<&AntiCache>,
+        mut record: SnapshotRecord,
+    ) {
+        self.last_number = SnapshotNumber(self.last_number.0 + 1);
+        record.number = self.last_number;
+        record.segment = log.begin_segment();
+        if let Some(anti_cache) = anti_cache {
+            record.geometry = anti_cache.geometry();
+            record.block_files = anti_cache.files_in_use();
+            anti_cache.sync(record.number);
+        }
+        for table in tables {
+            table.begin_capture();
+            record.tables.push(TableRecord {
+                digest: table.evicted_digest,
+                schema: schema_hash(&table.definition),
+                ..TableRecord::default()
+            });
+        }
+        self.writer.queue.submit(Job::Begin(record.number));
+        self.current = Some(Current {
+            record,
+            are_blocks_synced: anti_cache.is_none(),
+            is_discarded: false,
+            is_finishing: false,
+        });
+    }
+
+    fn take_events(&mut self, tables: &mut [Table]) {
+        for event in self.writer.queue.take_done() {
+            match event {
+                Event::Appended(bytes) => self.in_flight_bytes -= bytes,
+                Event::Finished(record) => {
+                    self.kept.push(record);
+                    let more = self.kept.len().saturating_sub(KEPT_MAX);
+                    self.kept.drain(..more);
+                    self.current = None;
+                    self.statistics.completed += 1;
+                }
+                Event::Failed { error, is_final } => {
+                    if is_final {
+                        // The manifest may name it already: what it needs stays.
+                        let record = self.current.as_ref().map(|current| current.record.clone());
+                        self.kept.extend(record);
+                        self.failed = Some(error);
+                    }
+                    self.discard(tables);
+                }
+            }
+        }
+    }
+
+    /// The blocks that the snapshot may name are durable, or never will be.
+    pub(crate) fn blocks_synced(
+        &mut self,
+        tables: &mut [Table],
+        number: SnapshotNumber,
+        result: Result<(), PrimaryError>,
+    ) {
+        match result {
+            Ok(()) => {
+                let current = self.current.as_mut();
+                if let Some(current) = current.filter(|current| current.record.number == number) {
+                    current.are_blocks_synced = true;
+                }
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                self.discard(tables);
+            }
+        }
+    }
+
+    fn discard(&mut self, tables: &mut [Table]) {
+        let Some(current) = self
+            .current
+            .as_mut()
+            .filter(|current| !current.is_discarded)
+        else {
+            return;
+        };
+        current.is_discarded = true;
+        self.statistics.discarded += 1;
+        tables.iter_mut().for_each(|table| table.capture.discard());
+        self.writer.queue.submit(Job::Discard);
+    }
+
+    fn advance(&mut self, tables: &mut [Table], durable: CommitPosition) {
+        self.take_events(tables);
+        if self.current.is_none() {
+            return;
+        }
+        let copied = tables.iter().map(|table| table.capture.held_bytes());
+        let held = self.in_flight_bytes + copied.sum::<usize>();
+        let is_finishing = self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.is_finishing);
+        if held > self.options.held_bytes_max && !is_finishing {
+            self.discard(tables);
+        }
+        if held <= self.options.held_bytes_max / 2 {
+            copy_slice(tables, self.options.slice_bytes);
+        }
+        let is_copied = tables.iter().all(|table| table.capture.is_done());
+        let current = self.current.as_mut().expect("it was looked at");
+        if current.is_discarded {
+            if is_copied {
+                self.current = None;
+            }
+            return;
+        }
+        let least = if is_copied {
+            1
+        } else {
+            self.options.chunk_bytes
+        };
+        for table in tables {
+            let number = table.number;
+            let capture = &mut table.capture;
+            for (kind, copied) in [
+                (ChunkKind::Rows, &mut capture.rows),
+                (ChunkKind::Evicted, &mut capture.evicted),
+            ] {
+                if copied.bytes.len() >= least {
+                    let copied = std::mem::take(copied);
+                    self.in_flight_bytes += copied.bytes.len();
+                    self.writer.queue.submit(Job::Append(kind, number, copied));
+                }
+            }
+        }
+        let is_durable = durable >= current.record.position;
+        if is_copied && current.are_blocks_synced && is_durable && !current.is_finishing {
+            current.is_finishing = true;
+            let first = (self.kept.len() + 1).saturating_sub(KEPT_MAX);
+            self.writer.queue.submit(Job::Finish {
+                record: current.record.clone(),
+                kept: self.kept[first.min(self.kept.len())..].to_vec(),
+            });
+        }
+    }
+}
+
+fn copy_slice(tables: &mut [Table], slice_bytes: usize) {
+    let mut left = Some(slice_bytes);
+    for table in tables {
+        let Some(bytes) = left else { return };
+        left = table.capture_slice(bytes);
+    }
+}
+
+/// A hash of everything that a declaration says.
+pub(super) fn schema_hash(definition: &TableDefinition) -> u64 {
+    let columns = definition.columns.iter().map(|column| {
+        format!(
+            "{}:{:?}:{}",
+            column.name, column.column_type, column.is_nullable
+        )
+    });
+    let indexes = definition
+        .indexes
+        .iter()
+        .map(|index| format!("{:?}:{:?}:{}", index.columns, index.kind, index.is_unique));
+    let parts: Vec<String> = columns.chain(indexes).collect();
+    xxh3_64(format!("{}|{}", definition.name, parts.join("|")).as_bytes())
+}
+
+impl Partition {
+    /// Begins a snapshot of the state as it is. `false` when one is being made, the partition has no
+    /// log, or an earlier failure leaves no way to make one. Partitions whose snapshots begin while
+    /// no transaction of several of them is on its way are consistent with one another.
+    pub fn begin_snapshot(&mut self) -> bool {
+        let (Some(snapshots), Some(log)) = (&mut self.snapshots, &mut self.log) else {
+            return false;
+        };
+        if snapshots.current.is_some() || snapshots.failed.is_some() || log.poisoned().is_some() {
+            return false;
+        }
+        let record = SnapshotRecord {
+            number: SnapshotNumber(0),
+            position: self.position,
+            last_number: self.next_number,
+            time_us: self.time_us,
+            segment: crate::command_log::SegmentNumber(0),
+            data_bytes: 0,
+            geometry: BlockGeometry::default(),
+            block_files: Vec::new(),
+            tables: Vec::new(),
+        };
+        snapshots.begin(&mut self.tables, log, self.anti_cache.as_ref(), record);
+        true
+    }
+
+    /// Goes on with the snapshot that is being made, a slice, or begins one if it is time.
+    pub(crate) fn advance_snapshot(&mut self) {
+        let (Some(snapshots), Some(log)) = (&mut self.snapshots, &self.log) else {
+            return;
+        };
+        let grown = log.bytes_since_segment();
+        snapshots.advance(&mut self.tables, log.durable());
+        let is_due = snapshots
+            .options
+            .log_bytes
+            .is_some_and(|most| grown >= most);
+        if is_due && snapshots.current.is_none() {
+            self.begin_snapshot();
+        }
+    }
+
+    /// What writes snapshots for this partition, when it has a log.
+    pub fn snapshot_writer(&self) -> Option<Arc<SnapshotWriter>> {
+        let snapshots = self.snapshots.as_ref();
+        snapshots.map(|snapshots| Arc::clone(&snapshots.writer))
+    }
+
+    /// Sets when snapshots are made, and how much at a time.
+    pub fn set_snapshot_options(&mut self, options: SnapshotOptions) {
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.options = options;
+        }
+    }
+
+    /// What became of snapshots.
+    pub fn snapshot_statistics(&self) -> SnapshotStatistics {
+        let snapshots = self.snapshots.as_ref();
+        snapshots.map_or_else(SnapshotStatistics::default, |snapshots| {
+            snapshots.statistics
+        })
+    }
+
+    /// The position of the newest complete snapshot.
+    pub fn snapshot_position(&self) -> Option<CommitPosition> {
+        self.snapshots
+            .as_ref()?
+            .newest()
+            .map(|snapshot| snapshot.position)
+    }
+
+    /// A digest of each table's rows. Looks at every row in memory.
+    pub fn digests(&self) -> Vec<crate::digest::RowsDigest> {
+        self.tables.iter().map(Table::digest).collect()
+    }
+}

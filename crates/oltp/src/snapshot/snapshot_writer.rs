@@ -1,0 +1,227 @@
+//! The writer: puts what the partition has copied on disk, beside its thread.
+//!
+//! 1. A data file is made, and chunks are appended to it as they come. Rows are digested here.
+//! 2. When the partition says that everything was copied and that the blocks are durable, the file and
+//!    its name are synced; then the manifest is replaced.
+//! 3. After that, and only then, older data files and segments of the log that no kept snapshot needs
+//!    are removed. What cannot be removed is removed when the partition is opened.
+//!
+//! **Invariant:** a snapshot that fails leaves what was there before. When it is not known whether the
+//! manifest was replaced, no snapshot is made any more until the next start, and nothing is removed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use env::{Env, WritableFile};
+use parking_lot::Mutex;
+
+use super::capture::Copied;
+use super::chunk::{ChunkKind, chunk, file_header};
+use super::leftovers::remove_leftovers;
+use super::manifest::{SnapshotRecord, TableRecord, write_manifest};
+use super::{SnapshotNumber, data_path};
+use crate::error::{PrimaryError, io_failed};
+use crate::row_layout::RowLayout;
+use crate::schema::{TableDefinition, TableNumber};
+use crate::work_queue::WorkQueue;
+
+/// What the writer does next.
+pub(crate) enum Job {
+    /// A data file is made.
+    Begin(SnapshotNumber),
+    Append(ChunkKind, TableNumber, Copied),
+    /// The snapshot is complete; `kept` stay beside it. Sizes and digests of its record are those of
+    /// evicted rows only.
+    Finish {
+        record: SnapshotRecord,
+        kept: Vec<SnapshotRecord>,
+    },
+    /// The snapshot is not wanted any more.
+    Discard,
+}
+
+/// What the writer has done.
+pub(crate) enum Event {
+    /// So many bytes were appended, or are not wanted any more.
+    Appended(usize),
+    Finished(SnapshotRecord),
+    /// The snapshot failed; `is_final` when there can be no other.
+    Failed {
+        error: PrimaryError,
+        is_final: bool,
+    },
+}
+
+/// The data file that is being written.
+struct DataFile {
+    number: SnapshotNumber,
+    path: PathBuf,
+    file: Box<dyn WritableFile>,
+    bytes: u64,
+    tables: Vec<TableRecord>,
+}
+
+/// Writes snapshots of a partition. Shared by the partition and the thread that writes for it.
+pub struct SnapshotWriter {
+    env: Env,
+    folder: PathBuf,
+    layouts: Vec<RowLayout>,
+    pub(super) queue: WorkQueue<Job, Event>,
+    data: Mutex<Option<DataFile>>,
+}
+
+impl SnapshotWriter {
+    /// A writer in the partition's folder.
+    pub(crate) fn new(env: Env, folder: PathBuf, tables: &[TableDefinition]) -> Arc<Self> {
+        let layouts = tables.iter().map(|table| RowLayout::new(&table.columns));
+        Arc::new(Self {
+            env,
+            folder,
+            layouts: layouts.collect(),
+            queue: WorkQueue::new(),
+            data: Mutex::default(),
+        })
+    }
+
+    /// Does one piece of work; `false` when there was none. After an error the snapshot is given up;
+    /// the log still has everything.
+    pub fn write(&self) -> Result<bool, PrimaryError> {
+        let mut data = self.data.lock();
+        let Some(job) = self.queue.take(1, |_, _| false).pop() else {
+            return Ok(false);
+        };
+        let mut is_final = false;
+        let result = match job {
+            Job::Begin(number) => self.begin(number).map(|file| *data = Some(file)),
+            Job::Append(kind, table, copied) => {
+                let bytes = copied.bytes.len();
+                let appended = data
+                    .as_mut()
+                    .map_or(Ok(()), |data| self.append(data, kind, table, &copied));
+                self.queue.finish(Event::Appended(bytes));
+                appended
+            }
+            Job::Finish { record, kept } => match data.take() {
+                Some(file) => self.finish(file, record, kept, &mut is_final),
+                None => Ok(()),
+            },
+            Job::Discard => {
+                self.remove(&mut data);
+                Ok(())
+            }
+        };
+        if let Err(error) = &result {
+            self.remove(&mut data);
+            let error = error.clone();
+            self.queue.finish(Event::Failed { error, is_final });
+        }
+        result.map(|()| true)
+    }
+
+    /// Waits until there may be something to write, but not longer than this.
+    pub fn wait(&self, most: Duration) {
+        self.queue.wait(most);
+    }
+
+    fn begin(&self, number: SnapshotNumber) -> Result<DataFile, PrimaryError> {
+        let path = data_path(&self.folder, number);
+        // What a process that ended has left.
+        let _ = self.env.disk.remove(&path);
+        let made = self.env.disk.create(&path);
+        let mut file = made.map_err(|error| io_failed("create", &path, &error))?;
+        let header = file_header(number);
+        file.append(&header)
+            .map_err(|error| io_failed("write", &path, &error))?;
+        Ok(DataFile {
+            number,
+            path,
+            file,
+            bytes: header.len() as u64,
+            tables: vec![TableRecord::default(); self.layouts.len()],
+        })
+    }
+
+    fn append(
+        &self,
+        data: &mut DataFile,
+        kind: ChunkKind,
+        table: TableNumber,
+        copied: &Copied,
+    ) -> Result<(), PrimaryError> {
+        let record = &mut data.tables[usize::from(table.0)];
+        match kind {
+            ChunkKind::Evicted => record.evicted += u64::from(copied.count),
+            ChunkKind::Rows => {
+                record.rows += u64::from(copied.count);
+                let layout = &self.layouts[usize::from(table.0)];
+                for row in rows(&copied.bytes) {
+                    let row = row.and_then(|row| layout.split(row));
+                    record.digest.add(row.expect("a table's own rows"));
+                }
+            }
+        }
+        let bytes = chunk(data.number, data.bytes, kind, table, copied);
+        data.file
+            .append(&bytes)
+            .map_err(|error| io_failed("write", &data.path, &error))?;
+        data.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(
+        &self,
+        mut data: DataFile,
+        mut record: SnapshotRecord,
+        mut kept: Vec<SnapshotRecord>,
+        is_final: &mut bool,
+    ) -> Result<(), PrimaryError> {
+        let disk = &*self.env.disk;
+        for (record, written) in record.tables.iter_mut().zip(&data.tables) {
+            record.rows = written.rows;
+            record.evicted = written.evicted;
+            record.digest.merge(written.digest);
+        }
+        record.data_bytes = data.bytes;
+        let result = data
+            .file
+            .sync()
+            .map_err(|error| io_failed("sync", &data.path, &error))
+            .and_then(|()| {
+                let synced = disk.sync_directory(&self.folder);
+                synced.map_err(|error| io_failed("sync", &self.folder, &error))
+            });
+        kept.push(record.clone());
+        let result = result.and_then(|()| write_manifest(disk, &self.folder, &kept, is_final));
+        if let Err(error) = result {
+            if !*is_final {
+                let _ = disk.remove(&data.path);
+            }
+            return Err(error);
+        }
+        *is_final = false;
+        remove_leftovers(disk, &self.folder, &kept);
+        self.queue.finish(Event::Finished(record));
+        Ok(())
+    }
+
+    fn remove(&self, data: &mut Option<DataFile>) {
+        if let Some(data) = data.take() {
+            let _ = self.env.disk.remove(&data.path);
+        }
+    }
+}
+
+/// The rows of a chunk; `None` for one that is cut.
+pub(super) fn rows(mut payload: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
+    std::iter::from_fn(move || {
+        if payload.is_empty() {
+            return None;
+        }
+        let row = payload
+            .split_first_chunk::<4>()
+            .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize));
+        payload = row.map_or(&[], |(_, rest)| rest);
+        Some(row.map(|(row, _)| row))
+    })
+}
