@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use env::{DirectoryLock, Env};
+use parking_lot::Mutex;
 use types::CommitPosition;
 
 use crate::anti_cache::{AntiCache, BlockFiles};
@@ -18,7 +19,8 @@ use crate::error::{PrimaryError, io_failed};
 use crate::lru_chain::ChainKind;
 use crate::options::AntiCacheOptions;
 use crate::partition::Partition;
-use crate::procedure::{Procedure, ProcedureNumber};
+use crate::partition_set::PartitionPlace;
+use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
 use crate::table::Table;
@@ -41,8 +43,7 @@ impl Partition {
     /// Opens the partition in `folder`, or makes it.
     pub fn open(env: &Env, folder: &Path, plan: PartitionPlan) -> Result<Self, PrimaryError> {
         let lock = take(env, folder, &plan)?;
-        let mut partition =
-            Self::empty(env, folder, plan.tables, plan.procedures, plan.anti_cache)?;
+        let mut partition = Self::empty(env, folder, &plan, PartitionPlace::ALONE)?;
         partition.folder_lock = lock;
         if plan.has_log {
             partition.recover(env, folder)?;
@@ -50,18 +51,19 @@ impl Partition {
         Ok(partition)
     }
 
-    fn empty(
+    /// A partition without rows and without a log.
+    pub(crate) fn empty(
         env: &Env,
         folder: &Path,
-        tables: Vec<TableDefinition>,
-        procedures: Vec<Arc<dyn Procedure>>,
-        options: Option<AntiCacheOptions>,
+        plan: &PartitionPlan,
+        place: PartitionPlace,
     ) -> Result<Self, PrimaryError> {
+        let options = plan.anti_cache.clone();
         let chain = options
             .as_ref()
             .map_or(ChainKind::None, |options| options.chain);
         let mut made = Vec::new();
-        for (number, definition) in tables.iter().enumerate() {
+        for (number, definition) in plan.tables.iter().enumerate() {
             definition.check()?;
             made.push(Table::new(TableNumber(number as u16), definition, chain));
         }
@@ -75,8 +77,9 @@ impl Partition {
             None => None,
         };
         Ok(Self {
+            place,
             tables: made,
-            procedures,
+            procedures: plan.procedures.clone(),
             anti_cache,
             log: None,
             clock: Arc::clone(&env.clock),
@@ -101,26 +104,22 @@ impl Partition {
             }
             None => LogWriter::create(env.clone(), path)?,
         };
-        self.log = Some(CommandLog::new(Arc::new(writer), self.position));
+        let log = CommandLog::new(Arc::new(writer), self.position);
+        self.log = Some(Arc::new(Mutex::new(log)));
         Ok(())
     }
 
     fn replay_all(&mut self, read: &ReadLog) -> Result<(), PrimaryError> {
         for record in read.records() {
-            let named = |procedure: &Arc<dyn Procedure>| procedure.name() == record.procedure;
-            let number = self.procedures.iter().position(named);
-            let number = number.ok_or_else(|| PrimaryError::UnknownProcedure {
-                name: record.procedure.to_owned(),
-            })?;
             let call = Call {
-                procedure: ProcedureNumber(number as u16),
+                procedure: find_procedure(&self.procedures, record.procedure)?,
                 parameters: record.parameters,
             };
             let not_replayed = |reason: String| PrimaryError::NotReplayed {
                 position: record.position.0,
                 reason,
             };
-            self.replay(call, record.circumstances)
+            self.replay(&mut [], call, record.circumstances)
                 .map_err(|stop| not_replayed(stop.to_string()))?;
             if self.position != record.position {
                 return Err(not_replayed(format!("it came out at {}", self.position.0)));
@@ -131,7 +130,7 @@ impl Partition {
     }
 
     /// Writes what was evicted: during recovery nobody else does.
-    fn write_blocks(&mut self) -> Result<(), PrimaryError> {
+    pub(crate) fn write_blocks(&mut self) -> Result<(), PrimaryError> {
         if let Some(files) = self.block_files() {
             while files.write()? {}
             self.take_arrivals();
@@ -141,7 +140,7 @@ impl Partition {
 }
 
 /// Takes the folder, if anything will be kept in it.
-fn take(
+pub(crate) fn take(
     env: &Env,
     folder: &Path,
     plan: &PartitionPlan,

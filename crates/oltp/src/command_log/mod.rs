@@ -11,6 +11,9 @@
 //!
 //! **Invariants:** a group is written only when the one before it is durable. After a failed sync
 //! nothing is acknowledged any more. Transactions that have changed nothing are not in the log.
+//!
+//! The partitions of a primary share one log: it is the one order in which everything happened, and a
+//! transaction on several partitions is one record.
 
 mod group;
 mod log_reader;
@@ -24,19 +27,21 @@ use std::sync::Arc;
 use types::CommitPosition;
 
 use crate::error::PrimaryError;
+use crate::transaction::Circumstances;
 use group::Group;
 pub(crate) use log_reader::{ReadLog, read_log};
 pub use log_writer::LogWriter;
-pub(crate) use record::Record;
+use record::Record;
 
 /// Name of the file in the partition's folder.
 pub(crate) const FILE_NAME: &str = "commands.log";
 
-/// The partition's side of the log.
+/// The partitions' side of the log.
 pub(crate) struct CommandLog {
     pub(crate) writer: Arc<LogWriter>,
     pending: Group,
     is_writing: bool,
+    last: CommitPosition,
     durable: CommitPosition,
     poisoned: Option<PrimaryError>,
 }
@@ -48,14 +53,27 @@ impl CommandLog {
             writer,
             pending: Group::new(),
             is_writing: false,
+            last: durable,
             durable,
             poisoned: None,
         }
     }
 
-    /// A transaction has committed.
-    pub(crate) fn append(&mut self, record: &Record<'_>) {
-        self.pending.push(record);
+    /// A transaction has committed: its position.
+    pub(crate) fn append(
+        &mut self,
+        circumstances: Circumstances,
+        procedure: &str,
+        parameters: &[u8],
+    ) -> CommitPosition {
+        self.last = CommitPosition(self.last.0 + 1);
+        self.pending.push(&Record {
+            position: self.last,
+            circumstances,
+            procedure,
+            parameters,
+        });
+        self.last
     }
 
     /// Looks what became durable, and hands the pending group over when none is on its way.

@@ -5,5 +5,6 @@ mod crashes;
 mod evictions;
 mod model;
 mod script;
+mod several;
 mod statements;
 mod world;
