@@ -1,7 +1,7 @@
 //! The primary: serial transactions in memory, with cold rows on disk (Anti-Caching, VLDB 2013).
 //!
 //! * [`partition`]: one thread that runs transactions one after another; [`call`]: what it is asked;
-//!   [`recovery`]: how it is opened.
+//!   `attempt`: one run of it; [`recovery`]: how it is opened.
 //! * [`primary`]: several partitions and transactions on more than one of them; [`partition_set`]: which.
 //!   `shared_calls`: those that wait.
 //! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees.
@@ -14,6 +14,7 @@
 //! The engine starts no threads and reaches disk and clock through `env` only.
 
 mod anti_cache;
+mod attempt;
 pub mod call;
 mod cell;
 mod command_log;

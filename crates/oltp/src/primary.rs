@@ -24,10 +24,11 @@ use parking_lot::{Mutex, MutexGuard};
 use types::CommitPosition;
 
 use crate::anti_cache::BlockFiles;
+use crate::attempt::Attempt;
 use crate::call::{Call, Completion, Outcome, Refusal};
 use crate::command_log::{CommandLog, FILE_NAME, LogWriter, ReadLog, read_log};
 use crate::error::PrimaryError;
-use crate::partition::{Attempt, Partition};
+use crate::partition::Partition;
 use crate::partition_set::{PARTITIONS_MAX, PartitionNumber, PartitionPlace, PartitionSet};
 use crate::procedure::{Procedure, find_procedure};
 use crate::recovery::{PartitionPlan, take};

@@ -3,7 +3,7 @@
 //! * [`schema`]: the nine tables. [`calls`]: transactions as calls, and which partitions they name.
 //! * [`new_order`], [`payment`], [`order_status`], [`delivery`], [`stock_level`]: the procedures;
 //!   [`customer_search`]: customers by last name.
-//! * [`load`]: the rows that a database begins with; [`dump`]: all rows back, for the consistency conditions.
+//! * [`load`]: the rows that a database begins with; [`dump`]: all rows back, for the conditions.
 //! * [`cells`]: numbers and texts in parameters and replies; [`row_cells`]: rows as cells.
 //!
 //! Data, mix and conditions are in `contender::tpcc`, which the peers use, too. A crate of its own, so that
