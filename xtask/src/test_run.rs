@@ -9,7 +9,7 @@ use crate::prerequisites;
 use crate::step::{cargo_command, observe};
 
 /// What is tested.
-pub const TESTED: [&str; 14] = [
+pub const TESTED: [&str; 15] = [
     "allocator",
     "types",
     "env",
@@ -20,6 +20,7 @@ pub const TESTED: [&str; 14] = [
     "replication",
     "testbed",
     "contender",
+    "tpcc",
     "xtask",
     "sql",
     "hedgerow",

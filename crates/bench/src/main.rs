@@ -10,11 +10,12 @@
 //! * [`caching`]: what merges leave of a cache, beside other cache policies and RocksDB.
 //! * [`lookup`]: rows by key over the wire, beside PostgreSQL.
 //! * [`ycsb`]: the primary in memory, one row a transaction.
+//! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
 //! * [`anticache`]: the primary with data larger than memory, and what tracking costs.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`choice`], [`side_process`]: who takes part, and how a process of theirs is run.
-//! * [`background`]: the threads of a store of ours.
+//! * [`background`]: the threads of a store of ours; [`primary_threads`]: those of the primary.
 //! * [`direct_file`], [`reads_ahead`]: files read past the page cache.
 //! * [`quantiles`]: how long most of many things took.
 //! * [`results`]: the table and the JSON file.
@@ -29,11 +30,13 @@ mod limits;
 mod lookup;
 mod many_trees;
 mod pages;
+mod primary_threads;
 mod quantiles;
 mod reads_ahead;
 mod replica;
 mod results;
 mod side_process;
+mod tpcc;
 mod trees;
 mod weather;
 mod ycsb;
@@ -111,6 +114,8 @@ enum Experiment {
     ManyTrees(Common),
     /// The primary in memory: reads, and reads with updates that a log makes durable
     Ycsb(Common),
+    /// TPC-C on the primary: rate, latencies, and data that grows beyond memory
+    Tpcc(Common),
     /// The primary with data larger than memory, and what tracking costs
     Anticache(Common),
     /// The process of `many-trees` that has the store
@@ -204,6 +209,11 @@ fn run(arguments: Arguments) -> Result<()> {
         }
         Experiment::Ycsb(common) => {
             let results = ycsb::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Tpcc(common) => {
+            let results = tpcc::run(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

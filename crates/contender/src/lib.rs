@@ -10,6 +10,9 @@
 //! 4. Or it makes its rows itself and has them read and overwritten for a while: [`caching`].
 //! 5. It prints a [`Report`] or a [`ReadingReport`], one line of JSON, and ends.
 //!
+//! Beside that, what needs no feeding: TPC-C's data, transactions and conditions ([`tpcc`]), and Zipf's
+//! distribution ([`zipf`]).
+//!
 //! Ours and the peers differ in what implements [`Contender`], [`Scan`] and [`LookUp`] and in
 //! nothing else: clock, windows and samples are the same code. Few dependencies, because the peers
 //! build it for themselves.
@@ -24,6 +27,8 @@ pub mod reading;
 mod reading_report;
 pub mod record;
 mod report;
+pub mod tpcc;
+pub mod zipf;
 
 pub use arguments::{Arguments, ReadingArguments};
 pub use cells::Cells;

@@ -1,7 +1,9 @@
 //! The primary: serial transactions in memory, with cold rows on disk (Anti-Caching, VLDB 2013).
 //!
 //! * [`partition`]: one thread that runs transactions one after another; [`call`]: what it is asked;
-//!   [`recovery`]: how it is opened.
+//!   `attempt`: one run of it; [`recovery`]: how it is opened.
+//! * [`primary`]: several partitions and transactions on more than one of them; [`partition_set`]: which.
+//!   `shared_calls`: those that wait.
 //! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees.
 //! * [`schema`]: what is declared. `table`, `row_layout`, `slot_arena`, `text_arena`, `index`: how rows
 //!   are kept and found. `undo`: how changes are taken back.
@@ -13,6 +15,7 @@
 //! The engine starts no threads and reaches disk and clock through `env` only.
 
 mod anti_cache;
+mod attempt;
 pub mod call;
 mod cell;
 mod command_log;
@@ -25,13 +28,16 @@ mod key_encoding;
 mod lru_chain;
 pub mod options;
 pub mod partition;
+pub mod partition_set;
 mod pointer;
+pub mod primary;
 pub mod procedure;
 pub mod random;
 pub mod recovery;
 pub mod row;
 mod row_layout;
 pub mod schema;
+mod shared_calls;
 mod slot_arena;
 mod snapshot;
 pub mod statement;
@@ -53,6 +59,8 @@ pub use index::Direction;
 pub use lru_chain::ChainKind;
 pub use options::{AntiCacheOptions, MergeStrategy, Sampling};
 pub use partition::Partition;
+pub use partition_set::{PartitionNumber, PartitionSet};
+pub use primary::Primary;
 pub use procedure::{DeclaredKeys, Procedure, ProcedureNumber};
 pub use recovery::{PartitionPlan, Recovery};
 pub use row::Row;

@@ -14,13 +14,16 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use types::CommitPosition;
 
 use crate::anti_cache::{AntiCache, BlockFiles};
+use crate::attempt::Attempt;
 use crate::call::{Call, Completion, Outcome, Refusal, Ticket};
-use crate::command_log::{CommandLog, LogWriter, Record};
+use crate::command_log::{CommandLog, LogWriter};
 use crate::error::PrimaryError;
 use crate::options::Sampling;
+use crate::partition_set::PartitionPlace;
 use crate::procedure::Procedure;
 use crate::random::Random;
 use crate::recovery::Recovery;
@@ -28,7 +31,7 @@ use crate::snapshot::Snapshots;
 use crate::statistics::{AntiCacheStatistics, MemoryUse, TableStatistics};
 use crate::stop::Stop;
 use crate::table::Table;
-use crate::transaction::{Circumstances, Tracking, Transaction, Workspace};
+use crate::transaction::{Circumstances, Workspace};
 use crate::waiting::{WaitingCall, WaitingCalls};
 
 /// Memory is looked at once in so many calls.
@@ -36,10 +39,12 @@ const CALLS_BETWEEN_LOOKS: u32 = 32;
 
 /// See the module. `open` is in [`crate::recovery`].
 pub struct Partition {
+    pub(crate) place: PartitionPlace,
     pub(crate) tables: Vec<Table>,
     pub(crate) procedures: Vec<Arc<dyn Procedure>>,
     pub(crate) anti_cache: Option<AntiCache>,
-    pub(crate) log: Option<CommandLog>,
+    /// The partitions of a primary share it.
+    pub(crate) log: Option<Arc<Mutex<CommandLog>>>,
     pub(crate) snapshots: Option<Snapshots>,
     pub(crate) recovery: Recovery,
     pub(crate) clock: Arc<dyn env::Clock>,
@@ -53,13 +58,6 @@ pub struct Partition {
     pub(crate) is_full: bool,
     /// Held as long as the partition lives.
     pub(crate) folder_lock: Option<Box<dyn env::DirectoryLock>>,
-}
-
-/// How an attempt ended.
-enum Attempt {
-    Ended(Result<CommitPosition, Stop>),
-    /// Evicted data is missing; the workspace knows which.
-    Missing,
 }
 
 impl Partition {
@@ -82,7 +80,7 @@ impl Partition {
             Ok(true) => return self.miss(call, circumstances),
             Ok(false) => {}
         }
-        match self.attempt(call, circumstances, reply, false) {
+        match self.attempt(&mut [], call, circumstances, reply, false) {
             Attempt::Ended(Ok(position)) => Outcome::Committed(position),
             Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
             Attempt::Missing => self.miss(call, circumstances),
@@ -103,18 +101,21 @@ impl Partition {
         self.time_us = self.time_us.max(self.clock.wall_us());
         self.take_arrivals();
         while let Some((ticket, call)) = self.waiting.take_ready() {
-            self.run_again(ticket, call, completed);
+            match call.part_of {
+                None => self.run_again(ticket, call, completed),
+                Some(shared) => self.waiting.arrived.push((shared, call)),
+            }
         }
         self.advance_snapshot();
         self.make_room();
-        self.log.as_mut().map_or(Ok(()), CommandLog::advance)
+        self.log.as_ref().map_or(Ok(()), |log| log.lock().advance())
     }
 
-    fn admit(&mut self, call: Call<'_>) -> Result<(), Refusal> {
+    pub(crate) fn admit(&mut self, call: Call<'_>) -> Result<(), Refusal> {
         if self
             .log
             .as_ref()
-            .is_some_and(|log| log.poisoned().is_some())
+            .is_some_and(|log| log.lock().poisoned().is_some())
         {
             return Err(Refusal::Poisoned);
         }
@@ -135,90 +136,6 @@ impl Partition {
         Ok(())
     }
 
-    /// Runs a procedure once.
-    fn attempt(
-        &mut self,
-        call: Call<'_>,
-        circumstances: Circumstances,
-        reply: &mut Vec<u8>,
-        may_block: bool,
-    ) -> Attempt {
-        let tracking = self.tracking();
-        let procedure = &*self.procedures[usize::from(call.procedure.0)];
-        let fetch = self.anti_cache.as_mut().filter(|_| may_block);
-        let mut transaction = Transaction::begin(
-            &mut self.tables,
-            &mut self.work,
-            circumstances,
-            tracking,
-            fetch.map(|fetch| fetch as _),
-        );
-        let result = procedure.run(&mut transaction, call.parameters, reply);
-        if !self.work.wants.is_empty() {
-            self.keep_used();
-            self.roll_back();
-            reply.clear();
-            return Attempt::Missing;
-        }
-        if let Err(stop) = result {
-            self.roll_back();
-            reply.clear();
-            return Attempt::Ended(Err(stop));
-        }
-        Attempt::Ended(Ok(self.commit(call, circumstances)))
-    }
-
-    /// Rows that a waiting transaction has used are not the next to be evicted (section 3.3).
-    fn keep_used(&mut self) {
-        for (number, id) in self.work.used.drain(..) {
-            self.tables[usize::from(number.0)].touch_if_live(id);
-        }
-    }
-
-    fn roll_back(&mut self) {
-        self.work
-            .undo
-            .roll_back(&mut self.tables, &mut self.work.row);
-    }
-
-    fn commit(&mut self, call: Call<'_>, circumstances: Circumstances) -> CommitPosition {
-        if self.work.undo.is_empty() {
-            return self.position;
-        }
-        let pins = self
-            .anti_cache
-            .as_mut()
-            .map(|anti_cache| &mut anti_cache.pins);
-        match pins {
-            Some(pins) => self.work.undo.commit(&mut self.tables, |table, id| {
-                pins.forget(table.number, id);
-            }),
-            None => self.work.undo.commit(&mut self.tables, |_, _| {}),
-        }
-        self.position = CommitPosition(self.position.0 + 1);
-        if let Some(log) = &mut self.log {
-            log.append(&Record {
-                position: self.position,
-                circumstances,
-                procedure: self.procedures[usize::from(call.procedure.0)].name(),
-                parameters: call.parameters,
-            });
-        }
-        self.position
-    }
-
-    fn tracking(&mut self) -> Tracking {
-        match self
-            .anti_cache
-            .as_ref()
-            .map(|anti_cache| anti_cache.options.sampling)
-        {
-            None => Tracking::All(false),
-            Some(Sampling::Accesses(alpha)) => Tracking::Each(alpha),
-            Some(Sampling::Transactions(alpha)) => Tracking::All(self.chance.unit() < alpha),
-        }
-    }
-
     fn run_again(&mut self, ticket: Ticket, waited: WaitingCall, completed: &mut Vec<Completion>) {
         let anti_cache = self
             .anti_cache
@@ -228,7 +145,7 @@ impl Partition {
         let may_block = waited.restarts >= anti_cache.options.restarts_max;
         let (call, circumstances) = (waited.call(), waited.circumstances);
         let mut reply = Vec::new();
-        let attempt = self.attempt(call, circumstances, &mut reply, may_block);
+        let attempt = self.attempt(&mut [], call, circumstances, &mut reply, may_block);
         let outcome = match attempt {
             Attempt::Ended(Ok(position)) => Outcome::Committed(position),
             Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
@@ -252,21 +169,30 @@ impl Partition {
         });
     }
 
-    /// Runs a call of the log.
+    /// Runs a call of the log, on this partition and others.
     pub(crate) fn replay(
         &mut self,
+        others: &mut [&mut Self],
         call: Call<'_>,
         circumstances: Circumstances,
-    ) -> Result<(), Stop> {
+    ) -> Result<CommitPosition, Stop> {
+        self.follow(circumstances);
+        for other in &mut *others {
+            other.follow(circumstances);
+        }
+        match self.attempt(others, call, circumstances, &mut Vec::new(), true) {
+            Attempt::Ended(result) => result,
+            Attempt::Missing => unreachable!("it waits for the disk itself"),
+        }
+    }
+
+    /// Goes on from a transaction of the log that is about to run.
+    fn follow(&mut self, circumstances: Circumstances) {
         self.next_number = self.next_number.max(circumstances.number);
         self.time_us = self.time_us.max(circumstances.time_us);
         self.calls_until_look -= 1;
         if self.calls_until_look == 0 {
             self.make_room();
-        }
-        match self.attempt(call, circumstances, &mut Vec::new(), true) {
-            Attempt::Ended(result) => result.map(drop),
-            Attempt::Missing => unreachable!("it waits for the disk itself"),
         }
     }
 
@@ -302,7 +228,8 @@ impl Partition {
     }
 
     fn own_bytes(&self) -> usize {
-        let log = self.log.as_ref().map_or(0, CommandLog::held_bytes);
+        let log = self.log.as_ref().map_or(0, |log| log.lock().held_bytes());
+        let log = log / usize::from(self.place.partitions);
         let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::held_bytes);
         self.work.held_bytes() + self.waiting.held_bytes() + log + snapshots
     }
@@ -316,7 +243,7 @@ impl Partition {
     pub fn durable(&self) -> CommitPosition {
         self.log
             .as_ref()
-            .map_or(CommitPosition::ZERO, CommandLog::durable)
+            .map_or(CommitPosition::ZERO, |log| log.lock().durable())
     }
 
     /// Calls that wait for evicted data.
@@ -333,7 +260,8 @@ impl Partition {
 
     /// What writes the log for this partition, when it has one.
     pub fn log_writer(&self) -> Option<Arc<LogWriter>> {
-        self.log.as_ref().map(|log| Arc::clone(&log.writer))
+        let log = self.log.as_ref()?;
+        Some(Arc::clone(&log.lock().writer))
     }
 
     /// Sets how much is tracked from now on.

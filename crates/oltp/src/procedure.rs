@@ -4,8 +4,12 @@
 //! are the same when it runs again. So it can be rolled back and started over when it meets evicted
 //! data, and the command log needs no more than its name and its parameters.
 
+use std::sync::Arc;
+
 use types::Value;
 
+use crate::error::PrimaryError;
+use crate::partition_set::{PartitionNumber, PartitionSet};
 use crate::schema::IndexId;
 use crate::stop::{Stop, Violation};
 use crate::table::Table;
@@ -28,13 +32,19 @@ pub trait Procedure: Send + Sync {
         reply: &mut Vec<u8>,
     ) -> Result<(), Stop>;
 
+    /// All partitions that the call may touch, of so many. It is all that is known of the call before it
+    /// runs, so it must follow from the parameters alone.
+    fn partitions(&self, _parameters: &[u8], _partitions: u16) -> PartitionSet {
+        PartitionSet::only(PartitionNumber(0))
+    }
+
     /// Whether it may make the tables larger. One that does not runs even when memory is full.
     fn may_grow(&self) -> bool {
         true
     }
 
     /// Names keys of rows that it will need, as far as the parameters tell. Those of them that are
-    /// evicted are fetched before it runs at all.
+    /// evicted are fetched before it runs at all. A call on several partitions is not asked.
     fn declare(&self, _parameters: &[u8], _keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
         Ok(())
     }
@@ -62,6 +72,18 @@ impl DeclaredKeys<'_> {
         self.keys.push((index, start..self.bytes.len()));
         Ok(())
     }
+}
+
+/// The procedure of a name.
+pub(crate) fn find_procedure(
+    procedures: &[Arc<dyn Procedure>],
+    name: &str,
+) -> Result<ProcedureNumber, PrimaryError> {
+    let found = procedures.iter().position(|p| p.name() == name);
+    let number = found.ok_or_else(|| PrimaryError::UnknownProcedure {
+        name: name.to_owned(),
+    })?;
+    Ok(ProcedureNumber(number as u16))
 }
 
 /// An index of the tables.

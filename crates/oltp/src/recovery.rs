@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use env::{DirectoryLock, Env};
+use parking_lot::Mutex;
 use types::CommitPosition;
 
 use crate::anti_cache::{AntiCache, BlockFiles};
@@ -23,7 +24,8 @@ use crate::error::{PrimaryError, damaged, io_failed};
 use crate::lru_chain::ChainKind;
 use crate::options::AntiCacheOptions;
 use crate::partition::Partition;
-use crate::procedure::{Procedure, ProcedureNumber};
+use crate::partition_set::PartitionPlace;
+use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
 use crate::snapshot::{SnapshotNumber, SnapshotRecord, Snapshots, read_manifest, remove_leftovers};
@@ -62,14 +64,27 @@ impl Partition {
         let mut partition = if plan.has_log {
             Self::recover(env, folder, &plan)?
         } else {
-            Self::empty(env, folder, &plan)?
+            Self::empty(env, folder, &plan, PartitionPlace::ALONE)?
         };
-        partition.remove_leftovers(env, folder, plan.has_log)?;
+        let named = match plan.has_log {
+            true => read_manifest(&*env.disk, folder)?,
+            false => Vec::new(),
+        };
+        if plan.has_log {
+            remove_leftovers(&*env.disk, folder, &named);
+        }
+        partition.remove_blocks_but(&named)?;
         partition.folder_lock = lock;
         Ok(partition)
     }
 
-    fn empty(env: &Env, folder: &Path, plan: &PartitionPlan) -> Result<Self, PrimaryError> {
+    /// A partition without rows and without a log.
+    pub(crate) fn empty(
+        env: &Env,
+        folder: &Path,
+        plan: &PartitionPlan,
+        place: PartitionPlace,
+    ) -> Result<Self, PrimaryError> {
         let options = plan.anti_cache.clone();
         let chain = options
             .as_ref()
@@ -89,6 +104,7 @@ impl Partition {
             None => None,
         };
         Ok(Self {
+            place,
             tables: made,
             procedures: plan.procedures.clone(),
             anti_cache,
@@ -114,7 +130,7 @@ impl Partition {
         let mut skipped = Vec::new();
         for from in (0..=named.len()).rev() {
             let kept = &named[..from];
-            let fresh = Self::empty(env, folder, plan)?;
+            let fresh = Self::empty(env, folder, plan, PartitionPlace::ALONE)?;
             match fresh.recover_from(env, folder, kept) {
                 Ok(mut partition) => {
                     let (tables, kept) = (&plan.tables, kept.to_vec());
@@ -144,57 +160,13 @@ impl Partition {
             first = snapshot.segment;
             self.recovery.snapshot = Some(snapshot.position);
         }
-        let segments = read_segments(&*env.disk, folder, first)?;
-        let mut writer = None;
-        for segment in &segments {
-            let read = ReadLog::read(&*env.disk, folder, *segment)?;
-            let is_last = Some(segment) == segments.last();
-            match read {
-                Some(read) if is_last => {
-                    self.replay_all(&read)?;
-                    writer = Some(LogWriter::resume(env.clone(), folder.into(), &read)?);
-                }
-                Some(read) => {
-                    read.check_whole(folder)?;
-                    self.replay_all(&read)?;
-                }
-                None if is_last => {}
-                None => {
-                    let path = folder.join(segment.name());
-                    return Err(damaged(
-                        &path,
-                        0,
-                        "found no header, expected a whole segment",
-                    ));
-                }
-            }
-        }
-        let writer = match writer {
-            Some(writer) => writer,
-            None => {
-                let segment = segments.last().copied().unwrap_or(first);
-                LogWriter::create(env.clone(), folder.into(), segment)?
-            }
-        };
-        self.log = Some(CommandLog::new(Arc::new(writer), self.position));
+        let writer = open_log(env, folder, first, |read| self.replay_all(read))?;
+        self.log = Some(Arc::new(Mutex::new(CommandLog::new(writer, self.position))));
         Ok(self)
     }
 
-    /// Removes what neither the manifest on disk nor this process needs.
-    fn remove_leftovers(
-        &self,
-        env: &Env,
-        folder: &Path,
-        has_log: bool,
-    ) -> Result<(), PrimaryError> {
-        let named = if has_log {
-            read_manifest(&*env.disk, folder)?
-        } else {
-            Vec::new()
-        };
-        if has_log {
-            remove_leftovers(&*env.disk, folder, &named);
-        }
+    /// Removes the files of blocks that neither these snapshots nor this process need.
+    pub(crate) fn remove_blocks_but(&self, named: &[SnapshotRecord]) -> Result<(), PrimaryError> {
         if let Some(anti_cache) = &self.anti_cache {
             let is_needed = |file| {
                 let mut files = named.iter().flat_map(|snapshot| &snapshot.block_files);
@@ -216,20 +188,15 @@ impl Partition {
                 // The snapshot has it.
                 continue;
             }
-            let named = |procedure: &Arc<dyn Procedure>| procedure.name() == record.procedure;
-            let number = self.procedures.iter().position(named);
-            let number = number.ok_or_else(|| PrimaryError::UnknownProcedure {
-                name: record.procedure.to_owned(),
-            })?;
             let call = Call {
-                procedure: ProcedureNumber(number as u16),
+                procedure: find_procedure(&self.procedures, record.procedure)?,
                 parameters: record.parameters,
             };
             let not_replayed = |reason: String| PrimaryError::NotReplayed {
                 position: record.position.0,
                 reason,
             };
-            self.replay(call, record.circumstances)
+            self.replay(&mut [], call, record.circumstances)
                 .map_err(|stop| not_replayed(stop.to_string()))?;
             self.recovery.replayed += 1;
             if self.position != record.position {
@@ -250,8 +217,43 @@ impl Partition {
     }
 }
 
+/// Hands what the log has from a segment on to `replay`, in order; the log then goes on.
+pub(crate) fn open_log(
+    env: &Env,
+    folder: &Path,
+    first: SegmentNumber,
+    mut replay: impl FnMut(&ReadLog) -> Result<(), PrimaryError>,
+) -> Result<Arc<LogWriter>, PrimaryError> {
+    let segments = read_segments(&*env.disk, folder, first)?;
+    let last = segments.last().copied().unwrap_or(first);
+    let mut writer = None;
+    for segment in segments {
+        match ReadLog::read(&*env.disk, folder, segment)? {
+            Some(read) if segment == last => {
+                replay(&read)?;
+                writer = Some(LogWriter::resume(env.clone(), folder.into(), &read)?);
+            }
+            Some(read) => {
+                read.check_whole(folder)?;
+                replay(&read)?;
+            }
+            None if segment == last => {}
+            None => {
+                let path = folder.join(segment.name());
+                let detail = "found no header, expected a whole segment";
+                return Err(damaged(&path, 0, detail));
+            }
+        }
+    }
+    let writer = match writer {
+        Some(writer) => writer,
+        None => LogWriter::create(env.clone(), folder.into(), last)?,
+    };
+    Ok(Arc::new(writer))
+}
+
 /// Takes the folder, if anything will be kept in it.
-fn take(
+pub(crate) fn take(
     env: &Env,
     folder: &Path,
     plan: &PartitionPlan,

@@ -1,5 +1,6 @@
 //! Why a transaction does not go on.
 
+use crate::partition_set::PartitionNumber;
 use crate::schema::{ColumnNumber, IndexId};
 
 /// What a statement or a procedure ends a transaction with. Nothing that it did remains.
@@ -78,6 +79,18 @@ pub enum Violation {
     NotOrdered {
         /// The index.
         index: IndexId,
+    },
+    /// The procedure did not name the partition.
+    #[error("the call does not name partition {}", partition.0)]
+    NotNamed {
+        /// The partition.
+        partition: PartitionNumber,
+    },
+    /// The primary has fewer partitions.
+    #[error("there is no partition {}", partition.0)]
+    NoSuchPartition {
+        /// The partition.
+        partition: PartitionNumber,
     },
     /// The rows that a batch found are looked at after the batch, so it may not change them.
     #[error("a batch reads or writes, not both")]

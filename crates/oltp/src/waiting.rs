@@ -15,11 +15,14 @@ use crate::evicted_entries::BlockId;
 use crate::partition::Partition;
 use crate::pointer::Target;
 use crate::procedure::{DeclaredKeys, ProcedureNumber};
+use crate::shared_calls::SharedCallNumber;
 use crate::stop::Stop;
 use crate::transaction::{Circumstances, Want};
 
-/// A call that waits.
+/// A call that waits, or what a call on several partitions needs of this one.
 pub(crate) struct WaitingCall {
+    /// Then it has no procedure of its own to run.
+    pub(crate) part_of: Option<SharedCallNumber>,
     procedure: ProcedureNumber,
     parameters: Vec<u8>,
     pub(crate) circumstances: Circumstances,
@@ -38,12 +41,29 @@ pub(crate) struct WaitingCalls {
     calls: BTreeMap<Ticket, WaitingCall>,
     of_block: HashMap<BlockId, Vec<Ticket>>,
     ready: VecDeque<Ticket>,
+    /// Parts of calls on several partitions that have all they need.
+    pub(crate) arrived: Vec<(SharedCallNumber, WaitingCall)>,
     next_ticket: u64,
     parameter_bytes: usize,
     promised_bytes: usize,
 }
 
 impl WaitingCall {
+    /// One that has nothing to wait for.
+    fn new(procedure: ProcedureNumber, circumstances: Circumstances) -> Self {
+        Self {
+            part_of: None,
+            procedure,
+            parameters: Vec::new(),
+            circumstances,
+            restarts: 0,
+            pins: Vec::new(),
+            wants: Vec::new(),
+            missing: 0,
+            promised_bytes: 0,
+        }
+    }
+
     /// The call.
     pub(crate) fn call(&self) -> Call<'_> {
         Call {
@@ -76,6 +96,12 @@ impl WaitingCalls {
         self.parameter_bytes -= call.parameters.len();
         self.promised_bytes -= call.promised_bytes;
         Some((ticket, call))
+    }
+
+    /// A ticket that no call has had.
+    pub(crate) fn new_ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        Ticket(self.next_ticket)
     }
 
     fn is_awaited(&self, block: BlockId) -> bool {
@@ -116,10 +142,31 @@ impl Partition {
 
     /// Has a new call wait for what the workspace says it wants.
     pub(crate) fn wait(&mut self, call: Call<'_>, circumstances: Circumstances) -> Ticket {
-        let ticket = Ticket(self.waiting.next_ticket);
-        self.waiting.next_ticket += 1;
+        let ticket = self.waiting.new_ticket();
         self.wait_as(ticket, call, circumstances, 0, &[]);
         ticket
+    }
+
+    /// Fetches what the workspace says a call on several partitions wants here; `false` when it wants
+    /// nothing.
+    pub(crate) fn wait_for_part(
+        &mut self,
+        shared: SharedCallNumber,
+        circumstances: Circumstances,
+    ) -> bool {
+        if self.work.wants.is_empty() {
+            return false;
+        }
+        let ticket = self.waiting.new_ticket();
+        let call = WaitingCall::new(ProcedureNumber(0), circumstances);
+        self.wait_for_wants(
+            ticket,
+            WaitingCall {
+                part_of: Some(shared),
+                ..call
+            },
+        );
+        true
     }
 
     /// Has a call wait, with the pins that it has already.
@@ -131,6 +178,16 @@ impl Partition {
         restarts: u32,
         pins: &[Pin],
     ) {
+        let waiting = WaitingCall {
+            parameters: call.parameters.to_vec(),
+            restarts,
+            pins: pins.to_vec(),
+            ..WaitingCall::new(call.procedure, circumstances)
+        };
+        self.wait_for_wants(ticket, waiting);
+    }
+
+    fn wait_for_wants(&mut self, ticket: Ticket, call: WaitingCall) {
         let mut wants = std::mem::take(&mut self.work.wants);
         wants.sort_unstable();
         wants.dedup();
@@ -146,14 +203,10 @@ impl Partition {
         self.waiting.parameter_bytes += call.parameters.len();
         self.waiting.promised_bytes += promised_bytes;
         let waiting = WaitingCall {
-            procedure: call.procedure,
-            parameters: call.parameters.to_vec(),
-            circumstances,
-            restarts,
-            pins: pins.to_vec(),
             wants,
             missing: blocks.len(),
             promised_bytes,
+            ..call
         };
         self.waiting.calls.insert(ticket, waiting);
         blocks

@@ -29,7 +29,15 @@ const ABSENT: [(&str, &[&str]); 7] = [
     // The product: nothing in it uses what tests and experiments are made of.
     (
         "hedgerow",
-        &["sim", "bench", "contender", "peers", "testbed", "xtask"],
+        &[
+            "sim",
+            "bench",
+            "contender",
+            "peers",
+            "testbed",
+            "tpcc",
+            "xtask",
+        ],
     ),
 ];
 

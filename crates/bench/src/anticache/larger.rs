@@ -1,15 +1,13 @@
 //! Data eight times as large as memory.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use env::Env;
-use oltp::{AntiCacheOptions, BlockFiles, Completion, Outcome, Partition, PartitionPlan};
+use oltp::{AntiCacheOptions, Completion, Outcome, Partition, PartitionPlan};
 
 use crate::Scale;
+use crate::primary_threads::beside;
 use crate::results::Results;
 use crate::ycsb::workload::{self, Calls};
 
@@ -24,9 +22,6 @@ const MIXES: [(&str, f64); 3] = [
     ("read-heavy", 0.1),
     ("write-heavy", 0.5),
 ];
-
-/// Threads that read blocks.
-const FETCHERS: usize = 2;
 
 /// Calls between two looks at what came from disk.
 const CALLS_BETWEEN_POLLS: usize = 64;
@@ -70,7 +65,9 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
         has_log: false,
     };
     let mut partition = Partition::open(&Env::real(), folder.path(), plan)?;
-    with_disk_threads(&mut partition, |partition| {
+    let files: Vec<_> = partition.block_files().into_iter().collect();
+    beside(None, &files, || {
+        let partition = &mut partition;
         workload::load(partition, rows, |partition| {
             Ok(partition.poll(&mut Vec::new())?)
         })?;
@@ -156,48 +153,5 @@ fn moved_rows(partition: &Partition) -> u64 {
 fn note_stall(partition: &Partition, moved: u64, before: Instant, stalls: &mut Vec<Duration>) {
     if moved_rows(partition) != moved {
         stalls.push(before.elapsed());
-    }
-}
-
-/// Runs `work` while other threads read and write the partition's blocks.
-fn with_disk_threads(
-    partition: &mut Partition,
-    work: impl FnOnce(&mut Partition) -> Result<()>,
-) -> Result<()> {
-    const PATIENCE: Duration = Duration::from_millis(10);
-    let files = partition.block_files().context("the partition evicts")?;
-    let is_over = Arc::new(AtomicBool::new(false));
-    let mut threads = Vec::new();
-    for number in 0..=FETCHERS {
-        let (files, is_over) = (Arc::clone(&files), Arc::clone(&is_over));
-        let thread = thread::Builder::new().name(format!("blocks-{number}"));
-        threads.push(thread.spawn(move || -> Result<()> {
-            while !is_over.load(Ordering::Relaxed) {
-                let is_idle = !step(&files, number == 0)?;
-                match (is_idle, number) {
-                    (false, _) => {}
-                    (true, 0) => files.wait_to_write(PATIENCE),
-                    (true, _) => files.wait_to_fetch(PATIENCE),
-                }
-            }
-            Ok(())
-        })?);
-    }
-    let result = work(partition);
-    is_over.store(true, Ordering::Relaxed);
-    for thread in threads {
-        thread
-            .join()
-            .expect("threads of blocks do not panic")
-            .context("a block was not written")?;
-    }
-    result
-}
-
-fn step(files: &BlockFiles, writes: bool) -> Result<bool> {
-    if writes {
-        Ok(files.write()?)
-    } else {
-        Ok(files.fetch())
     }
 }

@@ -1,26 +1,24 @@
 //! YCSB in memory, in process, on one core: reads alone, and reads with as many updates that a command
 //! log makes durable.
 //!
-//! * [`zipf`]: which rows; [`workload`]: the table and its transactions.
+//! [`workload`] is the table and its transactions.
 //!
 //! Calls are drawn before the clock runs. Every read copies its row into the reply. With the log a
 //! call counts when it is durable: the clock stops after the last sync. Each figure is the median of
 //! three runs that take turns.
 
 pub mod workload;
-mod zipf;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use env::Env;
 use oltp::{Outcome, Partition, PartitionPlan};
 
 use crate::Scale;
+use crate::primary_threads::beside;
 use crate::results::Results;
 use workload::Calls;
 
@@ -85,9 +83,9 @@ fn open(folder: &Path, rows: u64, has_log: bool) -> Result<Partition> {
         has_log,
     };
     let mut partition = Partition::open(&Env::real(), folder, plan)?;
-    with_log_thread(&mut partition, |partition| {
-        workload::load(partition, rows, keep_pace)?;
-        await_durable(partition)
+    beside(partition.log_writer(), &[], || {
+        workload::load(&mut partition, rows, keep_pace)?;
+        await_durable(&mut partition)
     })?;
     Ok(partition)
 }
@@ -110,7 +108,7 @@ fn read(partition: &mut Partition, mut calls: Calls, count: usize) -> Result<f64
 
 /// Calls a second, until all of them are durable.
 fn read_and_update(partition: &mut Partition, mut calls: Calls, count: usize) -> Result<f64> {
-    with_log_thread(partition, |partition| {
+    beside(partition.log_writer(), &[], || {
         let mut reply = Vec::new();
         let start = Instant::now();
         for number in 0..count {
@@ -146,31 +144,4 @@ fn await_durable(partition: &mut Partition) -> Result<()> {
         thread::yield_now();
     }
     Ok(())
-}
-
-/// Runs `work` while another thread writes the partition's log, if it has one.
-fn with_log_thread<T>(
-    partition: &mut Partition,
-    work: impl FnOnce(&mut Partition) -> Result<T>,
-) -> Result<T> {
-    let Some(writer) = partition.log_writer() else {
-        return work(partition);
-    };
-    let is_over = Arc::new(AtomicBool::new(false));
-    let is_over_there = Arc::clone(&is_over);
-    let thread = thread::Builder::new()
-        .name("log".into())
-        .spawn(move || -> Result<()> {
-            while !is_over_there.load(Ordering::Relaxed) {
-                if !writer.write()? {
-                    writer.wait(Duration::from_millis(10));
-                }
-            }
-            Ok(())
-        })?;
-    let result = work(partition);
-    is_over.store(true, Ordering::Relaxed);
-    let written = thread.join().expect("the log's thread does not panic");
-    written.context("the log could not be written")?;
-    result
 }

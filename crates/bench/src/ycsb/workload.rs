@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use contender::zipf::Zipf;
 use oltp::random::Random;
 use oltp::{
     Call, ColumnDefinition, Columns, DeclaredKeys, IndexId, IndexKind, Outcome, Partition,
     Procedure, ProcedureNumber, Stop, TableDefinition, TableNumber, Transaction,
 };
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use types::{ColumnType, Value};
-
-use super::zipf::Zipf;
 
 /// Text columns, and bytes of each.
 const TEXTS: usize = 10;
@@ -40,53 +41,47 @@ pub fn tables() -> Vec<TableDefinition> {
 
 /// The transactions.
 pub fn procedures() -> Vec<Arc<dyn Procedure>> {
-    vec![Arc::new(Read), Arc::new(Update), Arc::new(Insert)]
+    let one_row = |name, may_grow, declares, run| OneRow {
+        name,
+        may_grow,
+        declares,
+        run,
+    };
+    vec![
+        Arc::new(one_row("read", false, false, read)),
+        Arc::new(one_row("update", false, true, update)),
+        Arc::new(one_row("insert", true, false, insert)),
+    ]
 }
 
 fn key_of(parameters: &[u8]) -> i64 {
     i64::from_le_bytes(parameters[..8].try_into().expect("a key"))
 }
 
-/// Answers with all of a row.
-struct Read;
-
-impl Procedure for Read {
-    fn name(&self) -> &str {
-        "read"
-    }
-
-    fn may_grow(&self) -> bool {
-        false
-    }
-
-    fn run(
-        &self,
-        transaction: &mut Transaction<'_>,
-        parameters: &[u8],
-        reply: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
-        let get = transaction.get(KEY, &[Value::Int(key_of(parameters))], Columns::All)?;
-        if let Some(row) = transaction.execute()?.row(get) {
-            reply.extend_from_slice(row.texts()?);
-        }
-        Ok(())
-    }
+/// A transaction on one row, whose key its parameters begin with.
+struct OneRow {
+    name: &'static str,
+    /// Whether it adds the row.
+    may_grow: bool,
+    /// Whether an evicted row is fetched before it runs.
+    declares: bool,
+    run: fn(&mut Transaction<'_>, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
 }
 
-/// Another text in one column.
-struct Update;
-
-impl Procedure for Update {
+impl Procedure for OneRow {
     fn name(&self) -> &str {
-        "update"
+        self.name
     }
 
     fn may_grow(&self) -> bool {
-        false
+        self.may_grow
     }
 
     fn declare(&self, parameters: &[u8], keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
-        Ok(keys.key(KEY, &[Value::Int(key_of(parameters))])?)
+        if self.declares {
+            keys.key(KEY, &[Value::Int(key_of(parameters))])?;
+        }
+        Ok(())
     }
 
     fn run(
@@ -95,41 +90,52 @@ impl Procedure for Update {
         parameters: &[u8],
         reply: &mut Vec<u8>,
     ) -> Result<(), Stop> {
-        let column = 1 + usize::from(parameters[8]);
-        let change = (column, Value::Bytes(&parameters[9..]));
-        let key = [Value::Int(key_of(parameters))];
-        let update = transaction.update(KEY, &key, &[change])?;
-        reply.push(transaction.execute()?.count(update) as u8);
-        Ok(())
+        (self.run)(transaction, parameters, reply)
     }
 }
 
+/// Answers with all of a row.
+fn read(
+    transaction: &mut Transaction<'_>,
+    parameters: &[u8],
+    reply: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let get = transaction.get(KEY, &[Value::Int(key_of(parameters))], Columns::All)?;
+    if let Some(row) = transaction.execute()?.row(get) {
+        reply.extend_from_slice(row.texts()?);
+    }
+    Ok(())
+}
+
+/// Another text in one column.
+fn update(
+    transaction: &mut Transaction<'_>,
+    parameters: &[u8],
+    reply: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let column = 1 + usize::from(parameters[8]);
+    let change = (column, Value::Bytes(&parameters[9..]));
+    let key = [Value::Int(key_of(parameters))];
+    let update = transaction.update(KEY, &key, &[change])?;
+    reply.push(transaction.execute()?.count(update) as u8);
+    Ok(())
+}
+
 /// A new row.
-struct Insert;
-
-impl Procedure for Insert {
-    fn name(&self) -> &str {
-        "insert"
+fn insert(
+    transaction: &mut Transaction<'_>,
+    parameters: &[u8],
+    _: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let mut values = [Value::Null; 1 + TEXTS];
+    values[0] = Value::Int(key_of(parameters));
+    let texts = parameters[8..].chunks_exact(TEXT_BYTES);
+    for (value, text) in values[1..].iter_mut().zip(texts) {
+        *value = Value::Bytes(text);
     }
-
-    fn run(
-        &self,
-        transaction: &mut Transaction<'_>,
-        parameters: &[u8],
-        _: &mut Vec<u8>,
-    ) -> Result<(), Stop> {
-        let mut values = [Value::Null; 1 + TEXTS];
-        values[0] = Value::Int(key_of(parameters));
-        for (value, text) in values[1..]
-            .iter_mut()
-            .zip(parameters[8..].chunks_exact(TEXT_BYTES))
-        {
-            *value = Value::Bytes(text);
-        }
-        transaction.insert(TABLE, &values)?;
-        transaction.execute()?;
-        Ok(())
-    }
+    transaction.insert(TABLE, &values)?;
+    transaction.execute()?;
+    Ok(())
 }
 
 /// Adds rows with rising keys; `between` is called after each.
@@ -173,10 +179,10 @@ pub struct Calls {
 impl Calls {
     /// So many calls on rows that were loaded, a share of them updates.
     pub fn draw(calls: usize, rows: u64, skew: f64, updates: f64) -> Self {
-        let (zipf, mut random) = (Zipf::new(rows, skew), Random::new(2));
+        let (zipf, mut random) = (Zipf::new(rows, skew), SmallRng::seed_from_u64(2));
         let drawn = (0..calls).map(|_| {
             let newest_first = rows - zipf.draw(&mut random);
-            (newest_first as u32, random.unit() < updates)
+            (newest_first as u32, random.random::<f64>() < updates)
         });
         Self {
             drawn: drawn.collect(),

@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use rand::Rng;
-use rand_distr::{Distribution, Zipf};
+
+use crate::zipf::Zipf;
 
 /// Reads outside the hot range, of a hundred.
 const COLD_PERCENT: u32 = 2;
@@ -33,7 +34,7 @@ pub struct Pattern {
     shape: Shape,
     rows: u64,
     hot_rows: u64,
-    zipf: Zipf<f64>,
+    zipf: Zipf,
 }
 
 impl Pattern {
@@ -48,7 +49,7 @@ impl Pattern {
             shape,
             rows,
             hot_rows,
-            zipf: Zipf::new(rows as f64, skew)?,
+            zipf: Zipf::new(rows, skew),
         })
     }
 
@@ -61,7 +62,7 @@ impl Pattern {
                 let start = (self.rows - self.hot_rows) / SHIFTS * place;
                 self.in_range(random, start)
             }
-            Shape::Zipf => self.spread(self.zipf.sample(random) as u64 - 1),
+            Shape::Zipf => self.spread(self.zipf.draw(random) - 1),
             Shape::Uniform => random.random_range(0..self.rows),
         }
     }

@@ -14,6 +14,9 @@
 //!
 //! **Invariants:** a group is written only when the one before it is durable. After a failed sync
 //! nothing is acknowledged any more. Transactions that have changed nothing are not in the log.
+//!
+//! The partitions of a primary share one log: it is the one order in which everything happened, and a
+//! transaction on several partitions is one record.
 
 mod group;
 mod log_reader;
@@ -27,10 +30,11 @@ use std::sync::Arc;
 use types::CommitPosition;
 
 use crate::error::PrimaryError;
+use crate::transaction::Circumstances;
 use group::Group;
 pub(crate) use log_reader::{ReadLog, read_segments};
 pub use log_writer::LogWriter;
-pub(crate) use record::Record;
+use record::Record;
 
 const PREFIX: &str = "commands-";
 const SUFFIX: &str = ".log";
@@ -59,7 +63,7 @@ pub(crate) struct LogJob {
     starts_segment: bool,
 }
 
-/// The partition's side of the log.
+/// The partitions' side of the log.
 pub(crate) struct CommandLog {
     pub(crate) writer: Arc<LogWriter>,
     pending: Group,
@@ -68,6 +72,7 @@ pub(crate) struct CommandLog {
     segment: SegmentNumber,
     starts_segment: bool,
     bytes_since_segment: u64,
+    last: CommitPosition,
     durable: CommitPosition,
     poisoned: Option<PrimaryError>,
 }
@@ -82,16 +87,29 @@ impl CommandLog {
             writer,
             pending: Group::new(),
             is_writing: false,
+            last: durable,
             durable,
             poisoned: None,
         }
     }
 
-    /// A transaction has committed.
-    pub(crate) fn append(&mut self, record: &Record<'_>) {
+    /// A transaction has committed: its position.
+    pub(crate) fn append(
+        &mut self,
+        circumstances: Circumstances,
+        procedure: &str,
+        parameters: &[u8],
+    ) -> CommitPosition {
+        self.last = CommitPosition(self.last.0 + 1);
         let before = self.pending.bytes();
-        self.pending.push(record);
+        self.pending.push(&Record {
+            position: self.last,
+            circumstances,
+            procedure,
+            parameters,
+        });
         self.bytes_since_segment += (self.pending.bytes() - before) as u64;
+        self.last
     }
 
     /// Has the next group start a new segment, which has everything that commits from now on, unless

@@ -64,97 +64,61 @@ fn mixed(number: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-impl StoredKey for u64 {
-    type Probe<'a> = u64;
-    type KeptHash = NoHash;
+/// A key that is one number: it is its own probe, and its hash costs less to make than to keep.
+macro_rules! number_key {
+    ($number:ty, $from_encoded:path, $hash:expr) => {
+        impl StoredKey for $number {
+            type Probe<'a> = $number;
+            type KeptHash = NoHash;
 
-    #[inline]
-    fn probe(encoded: &[u8], rest: u8) -> u64 {
-        word(encoded, rest)
-    }
+            #[inline]
+            fn probe(encoded: &[u8], rest: u8) -> $number {
+                $from_encoded(encoded, rest)
+            }
 
-    fn store(probe: u64) -> Self {
-        probe
-    }
+            fn store(probe: $number) -> Self {
+                probe
+            }
 
-    #[inline]
-    fn compare(&self, probe: u64) -> Ordering {
-        self.cmp(&probe)
-    }
+            #[inline]
+            fn compare(&self, probe: $number) -> Ordering {
+                self.cmp(&probe)
+            }
 
-    fn is_behind(&self, end: u64) -> bool {
-        *self > end
-    }
+            fn is_behind(&self, end: $number) -> bool {
+                *self > end
+            }
 
-    #[inline]
-    fn as_probe(&self) -> u64 {
-        *self
-    }
+            #[inline]
+            fn as_probe(&self) -> $number {
+                *self
+            }
 
-    #[inline]
-    fn hash(probe: u64) -> u64 {
-        mixed(probe)
-    }
+            #[inline]
+            fn hash(probe: $number) -> u64 {
+                $hash(probe)
+            }
 
-    #[inline]
-    fn kept_hash(&self, _: &NoHash) -> u64 {
-        Self::hash(*self)
-    }
+            #[inline]
+            fn kept_hash(&self, _: &NoHash) -> u64 {
+                Self::hash(*self)
+            }
 
-    fn with_encoded<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
-        show(&self.to_be_bytes())
-    }
+            fn with_encoded<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
+                show(&self.to_be_bytes())
+            }
 
-    fn heap_bytes(_: Self::Probe<'_>) -> usize {
-        0
-    }
+            fn heap_bytes(_: $number) -> usize {
+                0
+            }
+        }
+    };
 }
 
-impl StoredKey for u128 {
-    type Probe<'a> = u128;
-    type KeptHash = NoHash;
-
-    #[inline]
-    fn probe(encoded: &[u8], rest: u8) -> u128 {
-        wide(encoded, rest)
-    }
-
-    fn store(probe: u128) -> Self {
-        probe
-    }
-
-    #[inline]
-    fn compare(&self, probe: u128) -> Ordering {
-        self.cmp(&probe)
-    }
-
-    fn is_behind(&self, end: u128) -> bool {
-        *self > end
-    }
-
-    #[inline]
-    fn as_probe(&self) -> u128 {
-        *self
-    }
-
-    #[inline]
-    fn hash(probe: u128) -> u64 {
-        mixed(mixed(probe as u64) ^ ((probe >> 64) as u64))
-    }
-
-    #[inline]
-    fn kept_hash(&self, _: &NoHash) -> u64 {
-        Self::hash(*self)
-    }
-
-    fn with_encoded<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
-        show(&self.to_be_bytes())
-    }
-
-    fn heap_bytes(_: Self::Probe<'_>) -> usize {
-        0
-    }
-}
+number_key!(u64, word, mixed);
+number_key!(u128, wide, |probe: u128| mixed(
+    mixed(probe as u64) ^ ((probe >> 64) as u64)
+));
 
 impl StoredKey for Box<[u8]> {
     type Probe<'a> = &'a [u8];

@@ -297,9 +297,10 @@ impl Partition {
     /// log, or an earlier failure leaves no way to make one. Partitions whose snapshots begin while
     /// no transaction of several of them is on its way are consistent with one another.
     pub fn begin_snapshot(&mut self) -> bool {
-        let (Some(snapshots), Some(log)) = (&mut self.snapshots, &mut self.log) else {
+        let (Some(snapshots), Some(log)) = (&mut self.snapshots, &self.log) else {
             return false;
         };
+        let mut log = log.lock();
         if snapshots.current.is_some() || snapshots.failed.is_some() || log.poisoned().is_some() {
             return false;
         }
@@ -314,7 +315,7 @@ impl Partition {
             block_files: Vec::new(),
             tables: Vec::new(),
         };
-        snapshots.begin(&mut self.tables, log, self.anti_cache.as_ref(), record);
+        snapshots.begin(&mut self.tables, &mut log, self.anti_cache.as_ref(), record);
         true
     }
 
@@ -323,8 +324,11 @@ impl Partition {
         let (Some(snapshots), Some(log)) = (&mut self.snapshots, &self.log) else {
             return;
         };
-        let grown = log.bytes_since_segment();
-        snapshots.advance(&mut self.tables, log.durable());
+        let (grown, durable) = {
+            let log = log.lock();
+            (log.bytes_since_segment(), log.durable())
+        };
+        snapshots.advance(&mut self.tables, durable);
         let is_due = snapshots
             .options
             .log_bytes

@@ -9,6 +9,8 @@
 //!
 //! In a pre-pass answers may lack rows, so what the procedure returns counts for nothing.
 //!
+//! A transaction on several partitions has such a transaction on each, which [`Transaction::on`] gives.
+//!
 //! * [`execution`]: what each statement does; [`batch`]: what was found.
 
 mod batch;
@@ -19,6 +21,7 @@ use std::ops::Range;
 use types::Value;
 
 use crate::evicted_entries::BlockPlace;
+use crate::partition_set::{PartitionNumber, PartitionPlace};
 use crate::pointer::{EvictedId, Pointer, Target, TupleId};
 use crate::procedure::find_index;
 use crate::random::Random;
@@ -104,6 +107,9 @@ struct Answer {
 
 /// See the module.
 pub struct Transaction<'p> {
+    place: PartitionPlace,
+    /// The same transaction on the other partitions that the call names.
+    others: Vec<Transaction<'p>>,
     tables: &'p mut [Table],
     work: &'p mut Workspace,
     circumstances: Circumstances,
@@ -152,6 +158,7 @@ impl Workspace {
 
 impl<'p> Transaction<'p> {
     pub(crate) fn begin(
+        place: PartitionPlace,
         tables: &'p mut [Table],
         work: &'p mut Workspace,
         circumstances: Circumstances,
@@ -160,6 +167,8 @@ impl<'p> Transaction<'p> {
     ) -> Self {
         work.begin();
         Self {
+            place,
+            others: Vec::new(),
             tables,
             work,
             random: Random::new(circumstances.number),
@@ -170,12 +179,34 @@ impl<'p> Transaction<'p> {
         }
     }
 
+    /// The same transaction on other partitions.
+    pub(crate) fn join(&mut self, others: impl Iterator<Item = Self>) {
+        self.others.extend(others);
+    }
+
+    /// The transaction on a partition that the call names. What it queues and finds there is its own;
+    /// its time, its number and its end are those of all.
+    #[inline]
+    pub fn on(&mut self, partition: PartitionNumber) -> Result<&mut Self, Stop> {
+        if partition == self.place.number {
+            return Ok(self);
+        }
+        let mut others = self.others.iter_mut();
+        let found = others.find(|other| other.place.number == partition);
+        found.ok_or_else(|| Violation::NotNamed { partition }.into())
+    }
+
+    /// How many partitions there are.
+    pub fn partitions(&self) -> u16 {
+        self.place.partitions
+    }
+
     /// Microseconds since 1970-01-01 UTC: the same for the whole transaction, and when it is replayed.
     pub fn time_us(&self) -> i64 {
         self.circumstances.time_us
     }
 
-    /// The transaction's number, which no other transaction of the partition has.
+    /// The transaction's number, which no other transaction of its partitions has.
     pub fn number(&self) -> u64 {
         self.circumstances.number
     }

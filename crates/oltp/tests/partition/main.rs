@@ -5,6 +5,7 @@ mod crashes;
 mod evictions;
 mod model;
 mod script;
+mod several;
 mod snapshots;
 mod statements;
 mod world;

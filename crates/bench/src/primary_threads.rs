@@ -1,0 +1,72 @@
+//! The threads that the primary leaves to its process: one writes the log, for each partition one writes
+//! blocks and two read them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use oltp::{BlockFiles, LogWriter};
+
+/// Threads that read blocks, for each partition.
+const FETCHERS: usize = 2;
+
+/// How long a thread waits for work before it looks whether all is over.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// Runs `work` beside them.
+pub fn beside<T>(
+    log: Option<Arc<LogWriter>>,
+    files: &[Arc<BlockFiles>],
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let mut threads = Vec::new();
+        if let Some(log) = &log {
+            threads.push(scope.spawn(|| until(&is_over, || write_log(log))));
+        }
+        for files in files {
+            threads.push(scope.spawn(|| until(&is_over, || write_blocks(files))));
+            for _ in 0..FETCHERS {
+                threads.push(scope.spawn(|| until(&is_over, || fetch_blocks(files))));
+            }
+        }
+        let result = work();
+        is_over.store(true, Ordering::Relaxed);
+        for thread in threads {
+            let written = thread.join().expect("threads of the primary do not panic");
+            written.context("the primary's files could not be written")?;
+        }
+        result
+    })
+}
+
+fn until(is_over: &AtomicBool, step: impl Fn() -> Result<()>) -> Result<()> {
+    while !is_over.load(Ordering::Relaxed) {
+        step()?;
+    }
+    Ok(())
+}
+
+fn write_log(log: &LogWriter) -> Result<()> {
+    if !log.write()? {
+        log.wait(PATIENCE);
+    }
+    Ok(())
+}
+
+fn write_blocks(files: &BlockFiles) -> Result<()> {
+    if !files.write()? {
+        files.wait_to_write(PATIENCE);
+    }
+    Ok(())
+}
+
+fn fetch_blocks(files: &BlockFiles) -> Result<()> {
+    if !files.fetch() {
+        files.wait_to_fetch(PATIENCE);
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Data that grows beyond memory: orders, their lines and payments pile up, and the cold ones go to disk.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use contender::tpcc::Scale as Size;
+use contender::tpcc::transactions::Mix;
+use oltp::{AntiCacheOptions, Call, Outcome, Partition};
+
+use super::database::{self, Drawn};
+use crate::Scale;
+use crate::primary_threads::beside;
+use crate::results::Results;
+
+/// Data by memory at the end.
+const TIMES: f64 = 4.0;
+
+/// Memory by what is loaded.
+const ROOM: f64 = 1.25;
+
+/// Transactions of a window, whose rate is one sample.
+const WINDOW: usize = 20_000;
+
+/// Refusals after which the memory counts as full for good.
+const REFUSALS_MAX: usize = 1_000_000;
+
+/// Calls between two looks at what came from disk.
+const CALLS_BETWEEN_POLLS: usize = 16;
+
+/// What the windows show, in order.
+#[derive(Default)]
+struct Windows {
+    rates: Vec<f64>,
+    /// The most that was in use, by the budget.
+    memory: f64,
+    /// Data by memory, at the end.
+    times: f64,
+}
+
+/// Notes the figures.
+pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
+    let size = match scale {
+        Scale::Quick => Size::standard(1),
+        Scale::Full => Size::standard(4),
+    };
+    let memory_bytes = (loaded_bytes(&size)? as f64 * ROOM) as usize;
+    results.setting("memory_bytes, growing", memory_bytes);
+    let folder = tempfile::tempdir()?;
+    let options = AntiCacheOptions::new(memory_bytes);
+    let mut partition = database::open(folder.path(), Some(options))?;
+    let files: Vec<_> = partition.block_files().into_iter().collect();
+    beside(partition.log_writer(), &files, || {
+        database::fill(&mut partition, &size)?;
+        let windows = grow(&mut partition, &size, memory_bytes)?;
+        note(&partition, &windows, results);
+        database::check(&mut partition, &size)
+    })
+}
+
+/// What the loaded database takes when there is no bound.
+fn loaded_bytes(size: &Size) -> Result<usize> {
+    let folder = tempfile::tempdir()?;
+    let mut partition = database::open(folder.path(), None)?;
+    beside(partition.log_writer(), &[], || {
+        database::fill(&mut partition, size)
+    })?;
+    Ok(partition.memory().live_bytes)
+}
+
+fn grow(partition: &mut Partition, size: &Size, memory_bytes: usize) -> Result<Windows> {
+    let mut windows = Windows::default();
+    let mut mix = Mix::new(*size, 1);
+    loop {
+        let drawn = Drawn::draw(&mut mix, WINDOW);
+        let start = Instant::now();
+        let is_full = run_window(partition, &drawn, memory_bytes, &mut windows)?;
+        let rate = WINDOW as f64 / start.elapsed().as_secs_f64();
+        windows.times = data_bytes(partition) / memory_bytes as f64;
+        if is_full {
+            return Ok(windows);
+        }
+        windows.rates.push(rate);
+        if windows.times >= TIMES {
+            return Ok(windows);
+        }
+    }
+}
+
+/// Whether the memory is full for good.
+fn run_window(
+    partition: &mut Partition,
+    drawn: &Drawn,
+    memory_bytes: usize,
+    windows: &mut Windows,
+) -> Result<bool> {
+    let mut reply = Vec::new();
+    for (number, call) in drawn.iter().enumerate() {
+        let mut refusals = 0;
+        while let Outcome::Refused(_) = execute(partition, call, &mut reply)? {
+            refusals += 1;
+            if refusals > REFUSALS_MAX {
+                return Ok(true);
+            }
+            database::poll(partition)?;
+        }
+        if number % CALLS_BETWEEN_POLLS == 0 {
+            database::keep_pace(partition)?;
+            let used = partition.memory().live_bytes as f64 / memory_bytes as f64;
+            windows.memory = windows.memory.max(used);
+        }
+    }
+    while partition.waiting() > 0 {
+        database::poll(partition)?;
+    }
+    database::await_durable(partition)?;
+    Ok(false)
+}
+
+fn execute(partition: &mut Partition, call: Call<'_>, reply: &mut Vec<u8>) -> Result<Outcome> {
+    let outcome = partition.execute(call, reply);
+    database::has_ended(&outcome)?;
+    Ok(outcome)
+}
+
+/// What all rows would take in memory.
+fn data_bytes(partition: &Partition) -> f64 {
+    let tables = partition.table_statistics();
+    let evicted = tables.iter().map(|table| {
+        let row_bytes = table.row_bytes as f64 / table.rows_in_memory.max(1) as f64;
+        row_bytes * table.rows_evicted as f64
+    });
+    evicted.sum::<f64>() + partition.memory().live_bytes as f64
+}
+
+fn note(partition: &Partition, windows: &Windows, results: &mut Results) {
+    let rates = &windows.rates;
+    let first = rates.first().copied().unwrap_or_default();
+    let last = rates.last().copied().unwrap_or_default();
+    let lowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    results.figure("growing: data by memory", windows.times, "x", None);
+    results.figure(
+        "growing: memory by budget",
+        windows.memory * 100.0,
+        "%",
+        None,
+    );
+    results.figure("growing: first rate", first, "1/s", None);
+    results.figure(
+        "growing: last by first rate",
+        last / first * 100.0,
+        "%",
+        None,
+    );
+    results.figure(
+        "growing: lowest by first rate",
+        lowest / first * 100.0,
+        "%",
+        None,
+    );
+    let statistics = partition.anti_cache_statistics();
+    results.figure(
+        "growing: rows evicted",
+        statistics.evicted_rows as f64,
+        "",
+        None,
+    );
+    results.figure("growing: restarts", statistics.restarts as f64, "", None);
+    results.series("growing: rate of a window", rates.clone(), "1/s", None);
+}
