@@ -292,7 +292,7 @@ impl Apply {
         let Some(entry) = self.catalog.by_id(table) else {
             return;
         };
-        tracing::info!(table = %entry.schema.name, %position, "table copied");
+        tracing::info!(table = %entry.schema.name, %position, "table complete");
         let entry = TableEntry {
             state: TableState::Live,
             ..TableEntry::clone(&entry)

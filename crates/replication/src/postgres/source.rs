@@ -266,14 +266,10 @@ impl InitialCopy<'_> {
         Ok(checkpoint)
     }
 
-    /// Every table is live, but for those that were given up.
+    /// Every table is live, but for those that were given up or are left to the stream.
     fn set_states(&self, copied: &Copied) {
         for table in self.target.catalog.tables() {
-            let given_up = copied.given_up.iter().find(|(id, _)| *id == table.id);
-            let state = given_up.map_or(TableState::Live, |(_, error)| TableState::Stopped {
-                position: CommitPosition::ZERO,
-                reason: format!("the table could not be copied: {error}"),
-            });
+            let state = copied.state_of(table.id);
             self.target.catalog.set_state(table.id, state);
         }
     }

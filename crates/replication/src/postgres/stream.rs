@@ -285,6 +285,7 @@ impl<'a> Stream<'a> {
             config.slot,
             if self.streaming { "on" } else { "off" },
             literal(&super::connection::identifier(&self.state.publication))
+        self.changes.log_ended_at(log_end);
         ))?;
         tracing::info!(source = self.feed.status.name(), %resume, "following the log");
         Ok(connection)
@@ -313,10 +314,12 @@ impl<'a> Stream<'a> {
             self.changes.copied(table, outcome)?;
         }
         while let Ok(request) = self.resyncs.receiver.try_recv() {
-            let answer = self.changes.resync(&request.table)?;
+            let begun = self.changes.resync(&request.table)?;
             self.send_what_must_go(connection)?;
             // Who asked may have lost patience.
-            _ = request.answer.send(answer);
+            _ = request
+                .answer
+                .send(begun.map(|place| self.changes.tree(place)));
         }
         if self.feed.clock.monotonic() - self.compared_at >= COMPARE_INTERVAL {
             self.compare_tables()?;
