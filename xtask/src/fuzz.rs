@@ -30,6 +30,8 @@ enum Target {
     ReadPage,
     /// Pages of any cells are written and read again
     WritePage,
+    /// Hostile messages of PostgreSQL's replication stream are decoded
+    DecodePgoutput,
 }
 
 impl Target {
@@ -37,6 +39,7 @@ impl Target {
         match self {
             Self::ReadPage => "read_page",
             Self::WritePage => "write_page",
+            Self::DecodePgoutput => "decode_pgoutput",
         }
     }
 }

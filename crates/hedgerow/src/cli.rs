@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
 
 use crate::byte_size::ByteSize;
 use crate::demo::DemoArguments;
@@ -112,6 +113,28 @@ pub struct ServeArguments {
     /// Seconds that a statement waits after a start until the copy has caught up [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub catch_up_seconds: Option<u64>,
+    /// What to do when the source's log cannot be followed any further, because the slot is gone or
+    /// lost, say: go on to serve the copy, marked as stale, or also copy everything again meanwhile
+    /// [default: stop]
+    #[arg(long, value_name = "stop|copy-again")]
+    pub on_gap: Option<GapAnswer>,
+    /// Write a message into the source's log every so many seconds, for a source that says nothing
+    /// while it is idle; 0 for never [default: 0]
+    #[arg(long, value_name = "SECONDS")]
+    pub heartbeat_seconds: Option<u64>,
+    /// Raise an alarm when the source keeps more log than this for us [default: 10GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub retained_max: Option<ByteSize>,
+}
+
+/// What to do when the source's log cannot be followed any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapAnswer {
+    /// Serve the copy, marked as stale
+    Stop,
+    /// Copy everything again meanwhile
+    CopyAgain,
 }
 
 /// Where a running server is.

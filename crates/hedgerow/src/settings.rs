@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use replication::postgres::PostgresConfig;
-use replication::postgres::config::ConfigError;
+use replication::postgres::config::{ConfigError, OnGap};
 use serde::Deserialize;
 
 use crate::byte_size::ByteSize;
-use crate::cli::{ServeArguments, SourceArguments};
+use crate::cli::{GapAnswer, ServeArguments, SourceArguments};
 
 /// The data directory where none is named.
 pub const DEFAULT_DATA: &str = "hedgerow-data";
@@ -91,6 +91,9 @@ struct SettingsFile {
     connections: Option<usize>,
     flush_seconds: Option<u64>,
     catch_up_seconds: Option<u64>,
+    on_gap: Option<GapAnswer>,
+    heartbeat_seconds: Option<u64>,
+    retained_max: Option<ByteSize>,
 }
 
 impl SettingsFile {
@@ -196,7 +199,21 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig)
         ),
         data: default.data,
     };
-    Ok((node.check()?, source_config(arguments.source, file)?))
+    let gap_answer = arguments.on_gap.or(file.on_gap);
+    let heartbeat = arguments.heartbeat_seconds.or(file.heartbeat_seconds);
+    let retained_max = arguments.retained_max.or(file.retained_max);
+    let mut source = source_config(arguments.source, file)?;
+    source.on_gap = match gap_answer {
+        Some(GapAnswer::CopyAgain) => OnGap::CopyAgain,
+        Some(GapAnswer::Stop) | None => OnGap::Stop,
+    };
+    source.heartbeat = heartbeat
+        .filter(|&seconds| seconds > 0)
+        .map(Duration::from_secs);
+    if let Some(ByteSize(bytes)) = retained_max {
+        source.retained_bytes_max = bytes;
+    }
+    Ok((node.check()?, source))
 }
 
 /// The source's settings alone.
@@ -257,6 +274,9 @@ mod tests {
             memory = "1GiB"
             connections = 7
             flush-seconds = 2
+            on-gap = "copy-again"
+            heartbeat-seconds = 10
+            retained-max = "1GiB"
         "#;
         let arguments = ServeArguments {
             memory: Some(ByteSize::mib(256)),
@@ -268,6 +288,9 @@ mod tests {
         assert_eq!(node.flush_interval, Duration::from_secs(2));
         assert_eq!(node.listen.to_string(), "127.0.0.1:5433");
         assert_eq!(source.slot, "from_file");
+        assert_eq!(source.on_gap, OnGap::CopyAgain);
+        assert_eq!(source.heartbeat, Some(Duration::from_secs(10)));
+        assert_eq!(source.retained_bytes_max, 1 << 30);
     }
 
     #[test]

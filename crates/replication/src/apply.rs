@@ -53,6 +53,16 @@ impl Default for ApplyOptions {
     }
 }
 
+/// The trees that only snapshots of former positions see.
+fn superfluous_trees(target: &Target) -> Vec<(TableId, CommitPosition)> {
+    let after_now = CommitPosition(target.store.visible().0.saturating_add(1));
+    let trees = target.store.tables().into_iter().map(|(tree, _)| tree);
+    trees
+        .filter(|&tree| target.catalog.by_id(tree).is_none())
+        .map(|tree| (tree, after_now))
+        .collect()
+}
+
 /// The apply loop's state.
 pub struct Apply {
     store: Arc<Store>,
@@ -80,7 +90,9 @@ struct Unflushed {
 impl Apply {
     /// A loop that continues after `checkpoint`, which is what the store has published.
     pub fn new(target: &Target, options: ApplyOptions, checkpoint: Checkpoint) -> Self {
+        let superfluous = superfluous_trees(target);
         Self {
+            superfluous,
             store: target.store.clone(),
             catalog: target.catalog.clone(),
             status: target.status.clone(),
@@ -89,7 +101,6 @@ impl Apply {
             checkpoint,
             unflushed: None,
             last_request: Duration::ZERO,
-            superfluous: Vec::new(),
             interrupted: false,
         }
     }
@@ -292,7 +303,7 @@ impl Apply {
         let Some(entry) = self.catalog.by_id(table) else {
             return;
         };
-        tracing::info!(table = %entry.schema.name, %position, "table copied");
+        tracing::info!(table = %entry.schema.name, %position, "table complete");
         let entry = TableEntry {
             state: TableState::Live,
             ..TableEntry::clone(&entry)

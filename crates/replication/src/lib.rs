@@ -11,6 +11,7 @@
 //! * [`moved_row`]: a row under a new key, with cells that the log left out.
 //! * [`names`]: what the source calls a table now, where its tree knows another name.
 //! * [`reshape`]: a table's rows under another schema.
+//! * [`slot_status`]: what a source keeps of its log for us, and the alarms about it.
 //! * [`source`]: the interface that a source implements.
 //! * [`apply`]: the loop from channel to store.
 //! * [`orders`]: the built-in order-entry source.
@@ -26,5 +27,6 @@ pub mod orders;
 pub mod postgres;
 pub mod replica;
 pub mod reshape;
+pub mod slot_status;
 pub mod source;
 pub mod status;

@@ -2,7 +2,8 @@
 //!
 //! The source's thread prepares the store, starts the apply loop's thread and then runs the
 //! source until it is told to stop. When either ends with an error, the other is stopped too
-//! and the error is kept for whoever asks.
+//! and the error is kept for whoever asks. A source that cannot be followed any further is no such
+//! error: what was copied stays readable.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,15 +113,29 @@ impl Shared {
         self.ended.lock().threads += 1;
     }
 
+    /// Waits until this thread is the only one.
+    fn wait_for_apply(&self) {
+        let mut ended = self.ended.lock();
+        while ended.threads > 1 {
+            self.changed.wait(&mut ended);
+        }
+    }
+
     /// Notes that a thread has ended, and stops the other if it failed.
     fn end(&self, result: Result<(), SourceError>) {
         let mut ended = self.ended.lock();
         ended.threads -= 1;
         match result {
             Ok(()) | Err(SourceError::Stopped) => {
-                if ended.failure.is_none() {
+                let is_over = ended.threads == 0 && self.status.state() != SourceState::Stale;
+                if ended.failure.is_none() && is_over {
                     self.status.set_state(SourceState::Stopped, None);
                 }
+            }
+            // The store is as good as before: readers go on.
+            Err(SourceError::Stale(reason)) => {
+                tracing::error!(reason, "the source is not followed any more");
+                self.status.set_stale(reason);
             }
             Err(error) => {
                 tracing::error!(%error, "replication stopped");
@@ -147,7 +162,20 @@ impl SourceThread {
         self.shared.end(result);
     }
 
+    /// Prepares and follows, as often as the source can mend what keeps it from going on.
     fn replicate(&mut self) -> Result<(), SourceError> {
+        loop {
+            match self.follow() {
+                Err(SourceError::BeginAgain(reason)) => {
+                    tracing::warn!(reason, "beginning again");
+                    self.shared.wait_for_apply();
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn follow(&mut self) -> Result<(), SourceError> {
         let target = Target {
             store: self.parts.store.clone(),
             catalog: self.parts.catalog.clone(),
@@ -184,3 +212,6 @@ impl SourceThread {
         self.source.run(&checkpoint, &feed)
     }
 }
+
+#[cfg(test)]
+mod tests;

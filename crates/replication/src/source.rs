@@ -41,6 +41,12 @@ pub enum SourceError {
     /// The stored state of the replica cannot be understood.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// The log cannot be followed any further. What was copied stays as it is.
+    #[error("{0}")]
+    Stale(String),
+    /// The log cannot be followed any further, and [`Source::prepare`] can mend that.
+    #[error("{0}")]
+    BeginAgain(String),
     /// It was told to stop before it was ready.
     #[error("shut down")]
     Stopped,

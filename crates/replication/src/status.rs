@@ -8,10 +8,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use env::Clock;
 use parking_lot::Mutex;
 use types::CommitPosition;
+
+use crate::slot_status::SlotStatus;
 
 /// What a source is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,9 @@ pub enum SourceState {
     Streaming,
     /// The connection was lost; it is tried again.
     Reconnecting,
+    /// The log cannot be followed any further, for the reason told: what was copied is served as
+    /// of its last position.
+    Stale,
     /// It cannot go on without the operator; the reason says why.
     Failed,
     /// Shut down.
@@ -41,6 +47,7 @@ impl SourceState {
             Self::CatchingUp => "catching up",
             Self::Streaming => "streaming",
             Self::Reconnecting => "reconnecting",
+            Self::Stale => "stale",
             Self::Failed => "failed",
             Self::Stopped => "stopped",
         }
@@ -108,6 +115,8 @@ pub struct SourceStatus {
     pub rows: u64,
     /// The initial copy, while it runs.
     pub copy: Option<CopyProgress>,
+    /// What the source keeps of its log for us, once that is known.
+    pub slot: Option<SlotStatus>,
 }
 
 /// The states of all sources of a process.
@@ -139,6 +148,11 @@ impl Status {
             .iter()
             .map(|source| source.status())
             .collect()
+    }
+
+    /// The time on the clock by which sources say when they saw something.
+    pub fn now(&self) -> Duration {
+        self.clock.monotonic()
     }
 
     /// Whether every source has reached the position that it had when this process first
@@ -177,6 +191,7 @@ struct Told {
     reason: Option<String>,
     warnings: Vec<String>,
     copy: Option<CopyProgress>,
+    slot: Option<SlotStatus>,
 }
 
 impl SourceHandle {
@@ -199,6 +214,7 @@ impl SourceHandle {
                 reason: None,
                 warnings: Vec::new(),
                 copy: None,
+                slot: None,
             }),
         }
     }
@@ -298,6 +314,17 @@ impl SourceHandle {
         self.told.lock().copy = copy;
     }
 
+    /// Says what the source keeps of its log for us.
+    pub fn set_slot(&self, slot: Option<SlotStatus>) {
+        self.told.lock().slot = slot;
+    }
+
+    /// The log cannot be followed any further. Nothing newer will come, so nobody waits for it.
+    pub fn set_stale(&self, reason: String) {
+        self.set_state(SourceState::Stale, Some(reason));
+        self.caught_up.store(true, Ordering::Release);
+    }
+
     /// The source as it is now.
     pub fn status(&self) -> SourceStatus {
         let visible = self.visible();
@@ -323,6 +350,7 @@ impl SourceHandle {
             transactions: self.transactions.load(Ordering::Relaxed),
             rows: self.rows.load(Ordering::Relaxed),
             copy: told.copy.clone(),
+            slot: told.slot.clone(),
         }
     }
 

@@ -106,6 +106,21 @@ pub(crate) const VIEWS: &[View] = &[
         },
     },
     View {
+        name: "slots",
+        columns: &[
+            ("source", Text),
+            ("name", Text),
+            ("wal_status", Text),
+            ("invalidation", Text),
+            ("active", Text),
+            ("retained_bytes", Bigint),
+            ("safe_bytes", Bigint),
+            ("alarm", Text),
+            ("age_seconds", Double),
+        ],
+        rows: slots,
+    },
+    View {
         name: "snapshots",
         columns: &[
             ("visible", Text),
@@ -258,6 +273,27 @@ fn sources(engine: &Engine) -> Vec<ArrayRef> {
         copy(|copy| copy.bytes),
         copy(|copy| copy.bytes_total),
         double(each().map(|source| source.copy.as_ref().and_then(|copy| copy.remaining_seconds))),
+    ]
+}
+
+/// The slots that have been looked at.
+fn slots(engine: &Engine) -> Vec<ArrayRef> {
+    let (sources, now) = (engine.status.sources(), engine.status.now());
+    let slots: Vec<_> = sources
+        .iter()
+        .filter_map(|source| Some((&source.name, source.slot.as_ref()?)))
+        .collect();
+    let each = || slots.iter().map(|(_, slot)| slot);
+    vec![
+        text(slots.iter().map(|(source, _)| source)),
+        text(each().map(|slot| &slot.name)),
+        optional_text(each().map(|slot| slot.wal_status.clone())),
+        optional_text(each().map(|slot| slot.invalidation.clone())),
+        text(each().map(|slot| slot.active)),
+        bigint(each().map(|slot| Some(slot.retained_bytes))),
+        bigint(each().map(|slot| slot.safe_bytes)),
+        optional_text(each().map(|slot| slot.alarm.map(|alarm| alarm.as_str().to_owned()))),
+        double(each().map(|slot| Some(now.saturating_sub(slot.seen_at).as_secs_f64()))),
     ]
 }
 

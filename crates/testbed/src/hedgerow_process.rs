@@ -199,6 +199,12 @@ impl Hedgerow {
         &self.options
     }
 
+    /// Adds command line arguments; the next start has them.
+    pub fn add_arguments(&mut self, arguments: &[&str]) {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned());
+        self.options.arguments.extend(arguments);
+    }
+
     /// The data directory.
     pub fn data(&self) -> &Path {
         &self.options.data

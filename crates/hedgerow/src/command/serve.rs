@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use replication::postgres::preflight::{self, Fault, Severity};
-use replication::postgres::resync::Resyncs;
+use replication::postgres::resync::{self, Resyncs};
 use replication::postgres::{PostgresConfig, PostgresSource};
 use sql::SqlError;
 
@@ -50,23 +50,28 @@ pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// `RESYNC TABLE`, carried out by the source that runs. Returns when readers see that the table is
-/// another one.
+/// another one, and a crash does not forget it.
 fn resync_through(resyncs: Resyncs, node: &Node) -> ResyncTable {
     let (catalog, store) = (node.catalog().clone(), node.store().clone());
     Arc::new(move |table| {
+        let not_now = |reason| SqlError::new(NOT_NOW, reason);
         let current = || {
             let entry = catalog.by_name_at(&table.schema, &table.name, store.visible());
             entry.map(|entry| entry.id)
         };
         let before = current();
         let begun = resyncs.request(table.clone(), RESYNC_PATIENCE);
-        begun.map_err(|reason| SqlError::new(NOT_NOW, reason))?;
-        let mut looks = RESYNC_PATIENCE.as_millis() / LOOK.as_millis();
-        while current() == before && looks > 0 {
+        let tree = begun.map_err(not_now)?;
+        for _ in 0..RESYNC_PATIENCE.as_millis() / LOOK.as_millis() {
+            let durable = resync::is_durable(&store, tree);
+            if durable.map_err(|error| not_now(error.to_string()))? && current() != before {
+                return Ok(());
+            }
             std::thread::sleep(LOOK);
-            looks -= 1;
         }
-        Ok(())
+        Err(not_now(format!(
+            "the copy of table {table} has begun, but is not on disk yet: a crash now would forget it"
+        )))
     })
 }
 

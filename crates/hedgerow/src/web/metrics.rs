@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use replication::slot_status::{SlotAlarm, SlotStatus};
+
 use super::facts::Facts;
 
 /// The format's media type.
@@ -22,6 +24,7 @@ enum Kind {
 pub fn render(facts: &Facts) -> String {
     let mut out = String::new();
     sources(facts, &mut out);
+    slots(facts, &mut out);
     store(facts, &mut out);
     tables(facts, &mut out);
     out
@@ -92,6 +95,47 @@ fn sources(facts: &Facts, out: &mut String) {
         help,
         Kind::Counter,
         count,
+        out,
+    );
+}
+
+/// The sources' sides of our slots.
+fn slots(facts: &Facts, out: &mut String) {
+    let slots: Vec<_> = facts
+        .sources
+        .iter()
+        .filter_map(|source| Some((label("source", &source.name), source.slot.as_ref()?)))
+        .collect();
+    let each = |value: fn(&SlotStatus) -> Option<u64>| -> Samples {
+        let samples = slots.iter();
+        samples
+            .filter_map(|(labels, slot)| Some((labels.clone(), float(value(slot)?))))
+            .collect()
+    };
+    let help = "Log that the source keeps for our slot.";
+    let bytes = each(|slot| Some(slot.retained_bytes));
+    metric(
+        "hedgerow_slot_retained_bytes",
+        help,
+        Kind::Gauge,
+        bytes,
+        out,
+    );
+    let help = "Log that may still be written before the slot can be lost, where there is a limit.";
+    let bytes = each(|slot| slot.safe_bytes);
+    metric("hedgerow_slot_safe_bytes", help, Kind::Gauge, bytes, out);
+    let alarms = slots.iter().flat_map(|(labels, slot)| {
+        SlotAlarm::ALL.map(|alarm| {
+            let labels = format!("{labels},{}", label("alarm", alarm.as_str()));
+            (labels, f64::from(u8::from(slot.alarm == Some(alarm))))
+        })
+    });
+    let help = "Whether something is wrong with our slot: 1 for the alarm that is raised.";
+    metric(
+        "hedgerow_slot_alarm",
+        help,
+        Kind::Gauge,
+        alarms.collect(),
         out,
     );
 }

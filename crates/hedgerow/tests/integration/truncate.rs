@@ -35,6 +35,37 @@ fn rows_before_a_truncate_go_and_rows_after_it_stay() -> Result<()> {
 }
 
 #[test]
+fn a_large_transaction_truncates_what_it_wrote_itself() -> Result<()> {
+    let mut replica = Replica::of(
+        "create table a (id int primary key, t text);
+         create table b (id int primary key, t text);
+         insert into a select i, 'old' from generate_series(1, 1000) i;
+         insert into b select i, 'old' from generate_series(1, 1000) i;",
+    )?;
+    // Large enough to go out in parts, and either sent at its commit or while it is in progress.
+    for memory in ["64MB", "64kB"] {
+        replica.at_source(&format!(
+            "alter system set logical_decoding_work_mem = '{memory}'"
+        ))?;
+        replica.at_source("select pg_reload_conf()")?;
+        let large = "insert into a select i, repeat('x', 1000) from generate_series(2000, 9999) i";
+        replica.at_source(&format!(
+            "begin; delete from b where id % 2 = 0; {large}; truncate a;
+             insert into a select i, 'new' from generate_series(1, 10) i; {large}; truncate a, b;
+             insert into a values (7, '{memory}'); insert into b values (3, '{memory}'); commit;"
+        ))?;
+        replica.ensure_same("select * from a order by id")?;
+        replica.ensure_same("select * from b order by id")?;
+        replica.kill_and_restart()?;
+        replica.at_source("insert into a select i, 'later' from generate_series(100, 200) i")?;
+        replica.ensure_same("select * from a order by id")?;
+        replica.at_source("delete from a where id >= 100")?;
+    }
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
 fn a_transaction_keeps_rows_that_are_truncated_meanwhile() -> Result<()> {
     let mut replica = Replica::of(
         "create table a (id int primary key);

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
+use testbed::patience::wait_for;
 
 use crate::replica::Replica;
 
@@ -248,6 +249,19 @@ const OTHERS: &[Type] = &[
     of("point", &["'(1.5,-2)'"]),
     of("tsvector", &["'a fat cat'", "''"]),
     of("xid", &["'7'"]),
+    of("xml", &["'<a b=\"c\">d</a>'", "'text'"]),
+    of("int4multirange", &["'{[1,3),[5,9)}'", "'{}'"]),
+    of(
+        "tstzrange",
+        &["'[2024-01-01 00:00+00,infinity)'", "'empty'"],
+    ),
+    of("pair[]", &[r#"array[row(1, 'a,"b"')::pair, null]"#]),
+    of("positive[]", &["array[1, null]::positive[]"]),
+    of("interval[]", &["array[interval '1 mon -1 day']"]),
+    of("text[][][]", &[r"array[[['a', null], ['', e'\\']]]"]),
+    of("macaddr8", &["'08:00:2b:01:02:03:04:05'"]),
+    of("box", &["'(1,1),(0,0)'"]),
+    of("jsonpath", &["'$.a[*] ? (@ > 1)'"]),
 ];
 
 const DEFINITIONS: &str = "create type mood as enum ('sad', 'ok', 'really happy');
@@ -321,6 +335,47 @@ fn dates_and_times_are_the_same_text() -> Result<()> {
 #[test]
 fn arrays_and_everything_else_are_the_same_text() -> Result<()> {
     check(OTHERS)
+}
+
+#[test]
+fn values_that_only_text_holds_are_the_same_text() -> Result<()> {
+    let mut replica = Replica::of(
+        "create table copied (id int primary key, n numeric(10, 2), t timestamptz);
+         insert into copied values (1, 'NaN', now()), (2, 1.5, '294270-01-01 00:00+00');
+         create table streamed (n numeric(5, 1) primary key, other numeric(38, 0), t timestamp);
+         insert into streamed select i / 10.0, i, now() from generate_series(1, 1000) i;
+         create table exact (id int primary key, n numeric(10, 2));
+         insert into exact values (1, 1.5);",
+    )?;
+    let queries = [
+        "select * from copied order by id",
+        "select n, other, t from streamed order by n::text",
+        "select id, n, n * 2 from exact order by id",
+    ];
+    let same = |replica: &mut Replica| -> Result<()> {
+        for query in queries {
+            wait_for("the copy with text", || {
+                replica.ensure_same(query)?;
+                Ok(Some(()))
+            })?;
+        }
+        Ok(())
+    };
+    same(&mut replica)?;
+    replica.at_source(
+        "begin; update streamed set other = other + 1 where other < 10;
+         insert into streamed values ('NaN', null, '294271-05-06 07:08:09.1');
+         update streamed set t = 'infinity' where n = 3; commit;
+         insert into exact values (2, 2.5); update copied set n = '-1.10' where id = 1",
+    )?;
+    same(&mut replica)?;
+    replica.at_source("update streamed set other = 'NaN', n = 77 where n = 'NaN'")?;
+    same(&mut replica)?;
+    replica.kill_and_restart()?;
+    replica.at_source("delete from streamed where n = 77; insert into copied values (3, 'NaN')")?;
+    same(&mut replica)?;
+    replica.hedgerow.verify()?;
+    Ok(())
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn a_running_server_is_seen_over_http() -> Result<()> {
     for line in [
         "hedgerow_table_state{table=\"public.orders\",state=\"live\"} 1",
         "# TYPE hedgerow_page_cache_hits_total counter",
+        "# TYPE hedgerow_slot_retained_bytes gauge",
     ] {
         assert!(metrics.contains(line), "{metrics}");
     }

@@ -64,6 +64,8 @@ pub struct PublishedColumn {
     /// The value of rows that were there before the column and have not been rewritten since, as
     /// text.
     pub missing: Option<String>,
+    /// Whether it has had a value that its own column type cannot hold, and is kept as text.
+    pub as_text: bool,
 }
 
 impl PublishedTable {
@@ -82,6 +84,20 @@ impl PublishedTable {
             name: self.name.clone(),
             columns,
             key,
+        }
+    }
+
+    /// Keeps as text what is kept so in `stored`, as long as it has the same type at the source.
+    pub fn keep_text_of(&mut self, stored: &TableSchema) {
+        for column in &mut self.columns {
+            let is_kept = |c: &Column| {
+                c.source_number == column.number
+                    && (c.source_type.oid, c.source_type.modifier)
+                        == (column.base.oid, column.base.modifier)
+                    && c.column_type == ColumnType::Text
+            };
+            column.as_text |= column.stored().column_type != ColumnType::Text
+                && stored.columns.iter().any(is_kept);
         }
     }
 
@@ -124,7 +140,10 @@ impl PublishedColumn {
     pub fn stored(&self) -> Column {
         Column {
             name: self.name.clone(),
-            column_type: column_type(self.base.oid, self.base.modifier),
+            column_type: match self.as_text {
+                true => ColumnType::Text,
+                false => column_type(self.base.oid, self.base.modifier),
+            },
             nullable: !self.not_null,
             hidden: false,
             source_number: self.number,
@@ -295,6 +314,7 @@ fn read_columns(
                     },
                 ),
                 missing: row.get(7).map(str::to_owned),
+                as_text: false,
             });
     }
     Ok(columns)
@@ -407,6 +427,7 @@ mod tests {
             wire_modifier: -1,
             base,
             missing: None,
+            as_text: false,
         }
     }
 

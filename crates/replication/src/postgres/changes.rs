@@ -7,8 +7,17 @@
 //!   lost connection or a crash is cut at the same places.
 //!
 //! `TRUNCATE` hides what is older than its transaction. What the same transaction wrote before
-//! it must vanish too: it is taken out of the open rows; if some of it has already gone out in
-//! a cut, the table stops (the determinism above makes that decision the same every time).
+//! it must vanish too: it is taken out of the open rows. If some of it may already have gone out,
+//! in a cut or before the process ended, no position is between it and what follows, so the table
+//! goes on in an empty tree:
+//!
+//! ```text
+//!   position 100:  insert a, insert b ─cut─ insert c, TRUNCATE, insert d
+//!   old tree       a b                c                              (seen below 100)
+//!   empty tree                                          d            (seen from 100 on)
+//! ```
+//!
+//! Sent again after a lost connection, what comes before the `TRUNCATE` is passed over.
 //!
 //! What happens to whole tables (a schema change, a copy that begins or ends) goes out in a batch
 //! of its own, right after one with everything before it: when a lost connection makes the stream
@@ -72,13 +81,13 @@ struct Table {
     sink: TableSink,
     /// The copy that goes on.
     copy: Option<Copy>,
-    /// The transaction in which its shape changed last.
-    reshaped_at: CommitPosition,
+    /// The truncation with which its tree began: what comes before is not for the tree.
+    emptied: Place,
     /// The source has it no more.
     gone: bool,
-    /// The transaction of which rows have gone out in a cut; see [`Transaction::number`].
-    partly_sent: u64,
-    /// The transaction that wrote last.
+    /// The transaction of which rows have gone out in a cut.
+    partly_sent: CommitPosition,
+    /// The transaction that wrote last; see [`Transaction::number`].
     written_by: u64,
 }
 
@@ -141,6 +150,8 @@ pub struct Changes {
     cut_due: bool,
     /// Everything up to here was applied before this connection.
     start: CommitPosition,
+    /// Up to here transactions may have come in before the process began; `None`: all of them.
+    seen_before: Option<CommitPosition>,
     /// The position of the last commit that came in or was applied before.
     last: CommitPosition,
     /// Where the source continues after it.
@@ -167,6 +178,7 @@ impl Changes {
             batch_bytes: 0,
             cut_due: false,
             start: beginning.position,
+            seen_before: None,
             last: beginning.position,
             resume: beginning.resume,
             unknown: HashSet::new(),
@@ -198,6 +210,12 @@ impl Changes {
         self.start = last;
         self.last = last;
         self.resume = resume;
+    }
+
+    /// The source's log ended at `position` when the process first connected to it: later
+    /// transactions are new.
+    pub fn log_ended_at(&mut self, position: CommitPosition) {
+        self.seen_before.get_or_insert(position);
     }
 
     /// Takes one message of the output plugin in.
@@ -332,7 +350,8 @@ impl Changes {
             return Ok(None);
         };
         let table = &mut self.tables[index];
-        if table.replicated.stopped || table.is_passed_over(place.position) {
+        if table.replicated.stopped || place < table.emptied || table.is_passed_over(place.position)
+        {
             return Ok(None);
         }
         table.written_by = number;
@@ -347,7 +366,7 @@ impl Changes {
     }
 
     /// Takes in an update that the apply loop has to complete from the old row. What came before
-    /// it goes before it, so a truncation of the same transaction cannot take that back any more.
+    /// it goes before it, so a truncation of the same transaction cannot take it out any more.
     fn move_row(
         &mut self,
         relation: u32,
@@ -364,13 +383,10 @@ impl Changes {
             // The old row may not have been copied yet. The snapshot has the new one.
             copy.disturb(place.position);
             let deleted = table.sink.delete(old, place);
-            if let Err(error) = deleted {
-                self.stop(index, error.to_string());
-            }
-            return Ok(());
+            return deleted.or_else(|error| self.not_appended(index, error));
         }
         let before = table.sink.take();
-        table.partly_sent = table.written_by;
+        table.partly_sent = place.position;
         let moved = table.sink.update(Some(old), new, place);
         if !before.is_empty() {
             let rows = before;
@@ -385,7 +401,7 @@ impl Changes {
                     .changes
                     .push(TableChange::Move { table: id, rows });
             }
-            Err(error) => self.stop(index, error.to_string()),
+            Err(error) => return self.not_appended(index, error),
         }
         Ok(())
     }
@@ -400,11 +416,21 @@ impl Changes {
         let Some((index, place)) = self.taker(relation, bytes)? else {
             return Ok(());
         };
-        let appended = append(&mut self.tables[index].sink, place);
-        if let Err(error) = appended {
-            self.stop(index, error.to_string());
+        match append(&mut self.tables[index].sink, place) {
+            Ok(()) => Ok(()),
+            Err(error) => self.not_appended(index, error),
         }
-        Ok(())
+    }
+
+    /// A change cannot be put into a table as it is.
+    fn not_appended(&mut self, index: usize, error: RowError) -> Result<(), ChangesError> {
+        match error {
+            RowError::Cell(cell) if cell.fits_text() => self.copy_with_text(index, &cell.column),
+            error => {
+                self.stop(index, error.to_string());
+                Ok(())
+            }
+        }
     }
 
     /// The replicated table that a change belongs to; warns where there is none.
@@ -428,31 +454,46 @@ impl Changes {
     }
 
     fn truncate(&mut self, relations: &[u32]) -> Result<(), ChangesError> {
-        let Some((number, Place { position, .. })) = self.next_change(0)? else {
+        let Some((number, place)) = self.next_change(0)? else {
             return Ok(());
         };
         for relation in relations {
-            let Some(index) = self.table_of(*relation)? else {
-                continue;
-            };
-            let table = &mut self.tables[index];
-            if table.replicated.stopped || table.is_passed_over(position) {
-                continue;
+            if let Some(index) = self.table_of(*relation)? {
+                self.truncate_table(index, number, place)?;
             }
-            table.written_by = number;
-            if let Some(copy) = &mut table.copy {
-                // Rows that are copied later would have to be hidden, too.
-                copy.disturb(position);
+        }
+        Ok(())
+    }
+
+    fn truncate_table(
+        &mut self,
+        index: usize,
+        number: u64,
+        place: Place,
+    ) -> Result<(), ChangesError> {
+        let position = place.position;
+        let seen_before = self.seen_before.is_none_or(|until| position <= until);
+        let table = &mut self.tables[index];
+        if table.replicated.stopped || place <= table.emptied || table.is_passed_over(position) {
+            return Ok(());
+        }
+        let wrote = std::mem::replace(&mut table.written_by, number) == number;
+        let is_partly_out = table.partly_sent == position || wrote && seen_before;
+        if let Some(copy) = &mut table.copy {
+            // Rows that are copied later would have to be hidden, too.
+            copy.disturb(position);
+            if is_partly_out {
+                return self.copy_once_more(index);
             }
-            if table.partly_sent == number {
-                let reason = "a large transaction wrote to the table and then truncated it";
-                self.stop(index, reason.to_owned());
-                continue;
-            }
-            let (table, rows) = (table.sink.table(), table.sink.take_before(position));
-            if !rows.is_empty() {
-                self.batch.changes.push(TableChange::Rows { table, rows });
-            }
+        }
+        let rows = table.sink.take_before(position);
+        let table = table.sink.table();
+        if !rows.is_empty() {
+            self.batch.changes.push(TableChange::Rows { table, rows });
+        }
+        if is_partly_out {
+            self.step(Step::Empty { index, place });
+        } else {
             self.batch
                 .changes
                 .push(TableChange::Truncate { table, position });
@@ -508,16 +549,18 @@ impl Changes {
 
     /// Takes the batch.
     pub fn take_batch(&mut self) -> ChangeBatch {
-        let number = self.transaction.as_ref().map_or(0, |open| open.number);
-        if let Some(open) = &mut self.transaction {
+        let open = self.transaction.as_mut().map(|open| {
             open.bytes = 0;
-        }
+            (open.number, open.position)
+        });
         for table in &mut self.tables {
             if table.sink.is_empty() {
                 continue;
             }
-            if table.written_by == number {
-                table.partly_sent = number;
+            if let Some((number, position)) = open
+                && table.written_by == number
+            {
+                table.partly_sent = position;
             }
             let (table, rows) = (table.sink.table(), table.sink.take());
             self.batch.changes.push(TableChange::Rows { table, rows });

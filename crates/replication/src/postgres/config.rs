@@ -11,6 +11,8 @@ use tokio_postgres::config::{Host, SslMode};
 
 /// The name of slot and publication where none is given.
 const DEFAULT_NAME: &str = "hedgerow";
+/// Log kept by the source above which an alarm is raised, where nothing else is said.
+const RETAINED_BYTES_MAX: u64 = 10 << 30;
 /// PostgreSQL's port.
 const DEFAULT_PORT: u16 = 5432;
 /// How long to wait for a server to accept a connection where the URL does not say.
@@ -59,6 +61,23 @@ pub struct PostgresConfig {
     /// The publication; `None` for our own, which is created where it is missing and has the
     /// slot's name.
     pub publication: Option<String>,
+    /// What to do when the log cannot be followed any further.
+    pub on_gap: OnGap,
+    /// How often to write a message into the source's log; `None` for never.
+    pub heartbeat: Option<Duration>,
+    /// Log kept by the source above which an alarm is raised, bytes.
+    pub retained_bytes_max: u64,
+}
+
+/// What to do when the source's log cannot be followed any further.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnGap {
+    /// Go on to serve what there is, marked as stale.
+    #[default]
+    Stop,
+    /// The same, but copy everything again meanwhile, where the source is still the one that was
+    /// copied.
+    CopyAgain,
 }
 
 /// Without the password.
@@ -109,6 +128,9 @@ impl PostgresConfig {
                 .unwrap_or(CONNECT_TIMEOUT),
             slot: DEFAULT_NAME.to_owned(),
             publication: None,
+            on_gap: OnGap::default(),
+            heartbeat: None,
+            retained_bytes_max: RETAINED_BYTES_MAX,
         })
     }
 

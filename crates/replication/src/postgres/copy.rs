@@ -4,7 +4,8 @@
 //! exported snapshot and put the rows straight into the store, at the position just before the
 //! slot's consistent point. Nothing is visible until everything has been copied.
 //!
-//! A table with a row that cannot be stored is given up with the reason; the others go on.
+//! A table with a row that cannot be stored is given up with the reason; the others go on. Where the
+//! row could be stored with a column as text, the table is left to a copy beside the stream.
 //!
 //! Does not: resume. After a crash or a lost connection the copy starts over.
 
@@ -20,6 +21,7 @@ use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, literal};
 use super::copy_text::LineParser;
 use super::table_sink::{RowError, append_row_number};
+use crate::catalog::TableState;
 use crate::source::{SourceError, Stop, Target};
 use crate::status::CopyProgress;
 
@@ -73,6 +75,21 @@ pub struct Copied {
     pub rows: u64,
     /// Tables that were given up, and why.
     pub given_up: Vec<(TableId, RowError)>,
+}
+
+impl Copied {
+    /// What the copy has made of a table.
+    pub fn state_of(&self, table: TableId) -> TableState {
+        let mut given_up = self.given_up.iter();
+        match given_up.find(|(id, _)| *id == table) {
+            None => TableState::Live,
+            Some((_, RowError::Cell(cell))) if cell.fits_text() => TableState::Copying,
+            Some((_, error)) => TableState::Stopped {
+                position: CommitPosition::ZERO,
+                reason: format!("the table could not be copied: {error}"),
+            },
+        }
+    }
 }
 
 /// Copies all tables; when it returns, all rows are in the store at `position`, unpublished.

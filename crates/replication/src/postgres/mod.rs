@@ -7,7 +7,8 @@
 //! * [`text`]: PostgreSQL's text form of values into columns.
 //! * [`catalog`]: the published tables, as the server's catalog describes them.
 //! * [`preflight`]: what has to be right at the source, and how to mend what is not.
-//! * [`slot`]: publication and replication slot. [`state`]: what is remembered of the source.
+//! * [`slot`]: publication and replication slot; [`slot_watch`]: how the slot is; [`gap`]: why the log
+//!   cannot be followed any further; [`copy_again`]: what may be done about it. [`state`]: what is remembered of the source.
 //! * [`copy`]: the initial copy; [`copy_text`]: the lines that COPY sends.
 //! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
 //! * [`in_progress`]: transactions that are sent before they commit; [`spool`]: their messages.
@@ -23,9 +24,11 @@ mod changes;
 pub mod config;
 pub mod connection;
 mod copy;
+mod copy_again;
 mod copy_text;
 mod describe;
 mod digest;
+pub mod gap;
 mod in_progress;
 
 #[cfg(test)]
@@ -36,6 +39,7 @@ pub mod preflight;
 pub mod resync;
 mod shape;
 mod slot;
+mod slot_watch;
 pub mod source;
 mod spool;
 mod state;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
-use lsm::HistoryHold;
+use lsm::{HistoryHold, Store};
 use rand::Rng;
 use types::{CommitPosition, TableId, TableName};
 
@@ -29,6 +29,8 @@ use super::config::PostgresConfig;
 use super::connection::{Connection, Mode};
 use super::copy::{Job, copy_tables, open_at};
 use super::slot;
+use super::table_sink::RowError;
+use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::source::{SourceError, Target};
 
 /// How long to wait before a copy that was cut off begins again.
@@ -85,9 +87,10 @@ impl TableCopy {
             publication: config.publication_name(),
             relation: ordered.relation,
         };
-        let Some(published) = read_tables(&mut session, selection)?.pop() else {
+        let Some(mut published) = read_tables(&mut session, selection)?.pop() else {
             return Ok(CopyOutcome::Changed);
         };
+        published.keep_text_of(&ordered.schema());
         if !published.has_shape_of(ordered) {
             return Ok(CopyOutcome::Changed);
         }
@@ -101,6 +104,9 @@ impl TableCopy {
         let copied = copy_tables(&self.target, config, slot.snapshot, position, vec![job])?;
         drop(replication);
         Ok(match copied.given_up.first() {
+            Some((_, RowError::Cell(cell))) if cell.fits_text() => {
+                CopyOutcome::TextNeeded(cell.column.clone())
+            }
             Some((_, error)) => {
                 CopyOutcome::GivenUp(format!("the table could not be copied: {error}"))
             }
@@ -135,8 +141,8 @@ pub fn temporary_slot(config: &PostgresConfig, purpose: &str) -> String {
 pub struct ResyncRequest {
     /// The table.
     pub table: TableName,
-    /// Where to say whether the copy begins, or why not.
-    pub answer: Sender<Result<(), String>>,
+    /// Where to say in which tree the copy begins, or why it does not.
+    pub answer: Sender<Result<TableId, String>>,
 }
 
 /// Where a running source takes requests from.
@@ -154,13 +160,26 @@ impl Default for Resyncs {
 }
 
 impl Resyncs {
-    /// Asks the source to copy a table again; returns when the copy begins, or with the reason
-    /// why it does not.
-    pub fn request(&self, table: TableName, patience: Duration) -> Result<(), String> {
+    /// Asks the source to copy a table again; returns when the copy begins, with the tree that it
+    /// goes into, or with the reason why it does not begin.
+    ///
+    /// A crash may forget the copy as long as [`is_durable`] does not say otherwise.
+    pub fn request(&self, table: TableName, patience: Duration) -> Result<TableId, String> {
         let (answer, answered) = crossbeam_channel::bounded(1);
         let request = ResyncRequest { table, answer };
         let _ = self.sender.send(request);
         let silent = |_| Err("the source is not connected; try again later".to_owned());
         answered.recv_timeout(patience).unwrap_or_else(silent)
     }
+}
+
+/// Whether a restart would go on with the copy into `tree`, or with what has become of it.
+pub fn is_durable(store: &Store, tree: TableId) -> Result<bool, CheckpointError> {
+    let metadata = store.durable().metadata;
+    if metadata.is_empty() {
+        return Ok(false);
+    }
+    // Ids only grow: a checkpoint with a later tree is later than this one's making.
+    let checkpoint = Checkpoint::from_bytes(&metadata)?;
+    Ok(checkpoint.tables.iter().any(|record| record.id >= tree.0))
 }

@@ -10,6 +10,7 @@ use types::CommitPosition;
 use super::catalog::first;
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, identifier, literal};
+use super::gap::{Gap, GapKind};
 use crate::source::SourceError;
 
 /// Which server, and which life of it.
@@ -107,10 +108,6 @@ pub fn drop_slot(connection: &mut Connection, slot: &str) -> Result<(), Connecti
     connection.execute(&format!("DROP_REPLICATION_SLOT {} WAIT", identifier(slot)))
 }
 
-/// What went wrong with connection or server, for the operator.
-const COPY_AGAIN: &str = "The copy can no longer be brought up to date: \
-     start with an empty data directory to copy the source again";
-
 /// Checks that the stream can continue without a gap from `resume`: the same server and
 /// timeline, the slot there, whole, ours, and not ahead of us. Returns where the log ends.
 pub fn check(
@@ -120,26 +117,33 @@ pub fn check(
     resume: CommitPosition,
 ) -> Result<CommitPosition, CheckError> {
     let (found, log_end) = identify(connection)?;
-    if found.system != expected.system || found.database != expected.database {
-        return Err(refuse(format!(
-            "{config} is another database than the one that was copied (system {}, database \
-             {:?}; now system {}, database {:?}). Point Hedgerow at the original server, or \
-             start with an empty data directory",
+    let same_system = found.system == expected.system;
+    if !same_system || found.database != expected.database {
+        let kind = match same_system {
+            true => GapKind::OtherDatabase,
+            false => GapKind::OtherSystem,
+        };
+        let detail = format!(
+            "{config} is another database than the one that was copied (system {}, database {:?}; \
+             now system {}, database {:?})",
             expected.system, expected.database, found.system, found.database
-        )));
-    }
-    if found.timeline != expected.timeline {
-        return Err(refuse(format!(
-            "the source went from timeline {} to {}: it was promoted or recovered to a point in \
-             time, and may lack what was copied. {COPY_AGAIN}",
-            expected.timeline, found.timeline
-        )));
+        );
+        return gap(kind, detail);
     }
     if log_end < resume {
-        return Err(refuse(format!(
+        let detail = format!(
             "the source's log ends at {log_end}, before our position {resume}: it was restored \
-             from a backup. {COPY_AGAIN}"
-        )));
+             from a backup, or a server that was behind us was promoted"
+        );
+        return gap(GapKind::LogEndsEarly, detail);
+    }
+    if found.timeline != expected.timeline {
+        let detail = format!(
+            "the source went from timeline {} to {}: it was promoted or recovered to a point in \
+             time, and may lack what was copied",
+            expected.timeline, found.timeline
+        );
+        return gap(GapKind::TimelineChanged, detail);
     }
     check_slot(connection, config, resume)?;
     Ok(log_end)
@@ -152,35 +156,38 @@ fn check_slot(
 ) -> Result<(), CheckError> {
     let slot = &config.slot;
     let rows = connection.query(&format!(
-        "SELECT plugin, database, wal_status, confirmed_flush_lsn FROM pg_replication_slots \
-         WHERE slot_name = {}",
+        "SELECT plugin, database, wal_status, confirmed_flush_lsn, \
+         to_jsonb(s) ->> 'invalidation_reason' FROM pg_replication_slots s WHERE slot_name = {}",
         literal(slot)
     ))?;
     let Some(row) = rows.first() else {
-        return Err(refuse(format!(
-            "the replication slot {slot:?} is gone. {COPY_AGAIN}"
-        )));
+        let detail = format!("the replication slot {slot:?} is gone");
+        return gap(GapKind::SlotGone, detail);
     };
     if row.get(0) != Some("pgoutput") || row.get(1) != Some(config.database.as_str()) {
-        return Err(refuse(format!(
-            "the replication slot {slot:?} is not ours any more (plugin {:?}, database {:?}). \
-             {COPY_AGAIN}",
+        let detail = format!(
+            "the replication slot {slot:?} is not ours any more (plugin {:?}, database {:?})",
             row.get(0).unwrap_or_default(),
             row.get(1).unwrap_or_default()
-        )));
+        );
+        return gap(GapKind::SlotForeign, detail);
     }
-    if row.get(2) == Some("lost") {
-        return Err(refuse(format!(
+    if row.get(2) == Some("lost") || row.get(4).is_some() {
+        let detail = format!(
             "the source has removed log that the replication slot {slot:?} still needed \
-             (wal_status lost; see max_slot_wal_keep_size). {COPY_AGAIN}"
-        )));
+             (wal_status {}, {})",
+            row.get(2).unwrap_or("unknown"),
+            row.get(4).unwrap_or("see max_slot_wal_keep_size")
+        );
+        return gap(GapKind::SlotLost, detail);
     }
     let confirmed: CommitPosition = row.parse(3)?;
     if confirmed > resume {
-        return Err(refuse(format!(
-            "the replication slot {slot:?} is at {confirmed}, ahead of our position {resume}: \
-             it was recreated or read by another client. {COPY_AGAIN}"
-        )));
+        let detail = format!(
+            "the replication slot {slot:?} is at {confirmed}, ahead of our position {resume}: it \
+             was recreated or read by another client"
+        );
+        return gap(GapKind::SlotAhead, detail);
     }
     Ok(())
 }
@@ -192,12 +199,12 @@ pub enum CheckError {
     #[error(transparent)]
     Connection(#[from] ConnectionError),
     /// There would be a gap.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    Gap(#[from] Gap),
 }
 
-fn refuse(reason: String) -> CheckError {
-    CheckError::Refused(reason)
+fn gap<T>(kind: GapKind, detail: String) -> Result<T, CheckError> {
+    Err(Gap { kind, detail }.into())
 }
 
 impl From<ConnectionError> for SourceError {

@@ -9,6 +9,9 @@
 //!
 //! A start that finds the state of step 2 knows that a copy was cut off: its trees and its slot
 //! are dropped and the copy starts over.
+//!
+//! If the log cannot be followed any further and the settings say so, [`Source::run`] ends with the
+//! wish to begin again, and the next [`Source::prepare`] copies everything once more.
 
 use types::{CommitPosition, TableId};
 
@@ -17,15 +20,17 @@ use super::changes::{Beginning, Changes, ReplicatedTable};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::{Copied, Job, copy_tables, open_at};
+use super::copy_again::CopyAgain;
 use super::describe::ServerCatalog;
 use super::preflight::{Fault, Severity, check_connected};
 use super::resync::Resyncs;
 use super::slot::{self, SystemIdentity};
+use super::slot_watch::SlotWatch;
 use super::state::{PostgresState, WireTable};
 use super::stream::{Start, Stream};
 use crate::catalog::{TableEntry, TableState};
 use crate::checkpoint::{Checkpoint, Phase};
-use crate::source::{Feed, Source, SourceError, Target};
+use crate::source::{Feed, Source, SourceError, Stop, Target};
 use crate::status::SourceState;
 
 /// How long to wait before a server that cannot be reached is tried again.
@@ -35,6 +40,8 @@ const RETRY: std::time::Duration = std::time::Duration::from_secs(2);
 pub struct PostgresSource {
     config: PostgresConfig,
     resyncs: Resyncs,
+    /// Why everything has to be copied again, if it has.
+    gap: Option<String>,
 }
 
 impl PostgresSource {
@@ -44,7 +51,11 @@ impl PostgresSource {
     /// The source at `config`.
     pub fn new(config: PostgresConfig) -> Self {
         let resyncs = Resyncs::default();
-        Self { config, resyncs }
+        Self {
+            config,
+            resyncs,
+            gap: None,
+        }
     }
 
     /// Where to ask the running source to copy a table again.
@@ -56,23 +67,34 @@ impl PostgresSource {
 impl Source for PostgresSource {
     fn prepare(&mut self, target: &Target) -> Result<Checkpoint, SourceError> {
         loop {
-            let left_over = match Checkpoint::load(&target.store)? {
-                Some(checkpoint) if checkpoint.phase == Phase::Streaming => {
-                    self.check_settings(&checkpoint)?;
-                    remove_leftovers(&checkpoint, target)?;
-                    return Ok(checkpoint);
-                }
-                left_over => left_over,
-            };
             let config = &self.config;
-            match (InitialCopy { config, target }).run(left_over) {
+            let copied = match Checkpoint::load(&target.store)? {
+                Some(checkpoint) if checkpoint.phase == Phase::Streaming => {
+                    let Some(gap) = &self.gap else {
+                        self.check_settings(&checkpoint)?;
+                        remove_leftovers(&checkpoint, target)?;
+                        return Ok(checkpoint);
+                    };
+                    let again = CopyAgain {
+                        config,
+                        target,
+                        gap,
+                    };
+                    again.run(checkpoint)
+                }
+                left_over => (InitialCopy { config, target }).run(left_over),
+            };
+            match copied {
                 Err(SourceError::Lost(reason)) => {
                     tracing::warn!(source = target.status.name(), reason, "trying again");
                     target
                         .status
                         .set_state(SourceState::Connecting, Some(reason));
                 }
-                result => return result,
+                result => {
+                    self.gap = None;
+                    return result;
+                }
             }
             if target.stop.wait(RETRY) {
                 return Err(SourceError::Stopped);
@@ -97,13 +119,33 @@ impl Source for PostgresSource {
             resume: start.resume,
         };
         let resyncs = self.resyncs.clone();
-        Stream::new(&self.config, &state, feed, changes, resyncs, start)
-            .map_err(|error| SourceError::Refused(error.to_string()))?
-            .run()
+        let mut stream = Stream::new(&self.config, &state, feed, changes, resyncs, start)
+            .map_err(|error| SourceError::Refused(error.to_string()))?;
+        let replaced = self.watch_slot(feed);
+        let result = stream.run();
+        if let Err(SourceError::BeginAgain(reason)) = &result {
+            replaced.set();
+            self.gap = Some(reason.clone());
+        }
+        result
     }
 }
 
 impl PostgresSource {
+    /// Starts to watch the slot; to be told when another watch takes over.
+    fn watch_slot(&self, feed: &Feed) -> Stop {
+        let replaced = Stop::new();
+        let watch = SlotWatch {
+            config: self.config.clone(),
+            status: feed.status.clone(),
+            clock: feed.clock.clone(),
+            stop: feed.stop.clone(),
+            replaced: replaced.clone(),
+        };
+        (feed.spawner)("slot", Box::new(move || watch.run()));
+        replaced
+    }
+
     /// The settings must name what was copied.
     fn check_settings(&self, checkpoint: &Checkpoint) -> Result<(), SourceError> {
         let state = PostgresState::from_value(&checkpoint.source)?;
@@ -266,14 +308,10 @@ impl InitialCopy<'_> {
         Ok(checkpoint)
     }
 
-    /// Every table is live, but for those that were given up.
+    /// Every table is live, but for those that were given up or are left to the stream.
     fn set_states(&self, copied: &Copied) {
         for table in self.target.catalog.tables() {
-            let given_up = copied.given_up.iter().find(|(id, _)| *id == table.id);
-            let state = given_up.map_or(TableState::Live, |(_, error)| TableState::Stopped {
-                position: CommitPosition::ZERO,
-                reason: format!("the table could not be copied: {error}"),
-            });
+            let state = copied.state_of(table.id);
             self.target.catalog.set_state(table.id, state);
         }
     }

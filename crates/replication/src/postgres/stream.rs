@@ -128,6 +128,8 @@ pub struct Stream<'a> {
     feed: &'a Feed,
     changes: Changes,
     in_progress: InProgress,
+    /// Whether the log has been followed over some connection.
+    followed: bool,
     /// Whether the server sends transactions that are in progress.
     streaming: bool,
     /// What the last batch ended with.
@@ -162,6 +164,7 @@ impl<'a> Stream<'a> {
         let spools = Spools::new(disk, &feed.spool_directory, SPOOL_BYTES_MAX)?;
         Ok(Self {
             in_progress: InProgress::new(spools),
+            followed: false,
             streaming: true,
             config,
             state,
@@ -193,6 +196,9 @@ impl<'a> Stream<'a> {
             if error.stopped() {
                 return Ok(());
             }
+            if let StreamError::Check(CheckError::Gap(gap)) = &error {
+                return Err(gap.answer(self.config.on_gap, self.followed));
+            }
             if !error.passes() {
                 return Err(SourceError::Refused(error.to_string()));
             }
@@ -223,6 +229,7 @@ impl<'a> Stream<'a> {
     /// Connects and follows the log until the connection is lost or we are told to stop.
     fn follow(&mut self) -> Result<(), StreamError> {
         let mut connection = self.connect()?;
+        self.followed = true;
         self.feed.status.set_state(SourceState::CatchingUp, None);
         self.last_heard_at = self.feed.clock.monotonic();
         self.answer_due = true;
@@ -278,6 +285,7 @@ impl<'a> Stream<'a> {
         self.feed
             .status
             .set_sent(CommitPosition(log_end.0.saturating_sub(1)));
+        self.changes.log_ended_at(log_end);
         self.set_pace(&mut connection)?;
         connection.copy_both(&format!(
             "START_REPLICATION SLOT \"{}\" LOGICAL {resume} (proto_version '2', \
@@ -313,10 +321,12 @@ impl<'a> Stream<'a> {
             self.changes.copied(table, outcome)?;
         }
         while let Ok(request) = self.resyncs.receiver.try_recv() {
-            let answer = self.changes.resync(&request.table)?;
+            let begun = self.changes.resync(&request.table)?;
             self.send_what_must_go(connection)?;
             // Who asked may have lost patience.
-            _ = request.answer.send(answer);
+            _ = request
+                .answer
+                .send(begun.map(|place| self.changes.tree(place)));
         }
         if self.feed.clock.monotonic() - self.compared_at >= COMPARE_INTERVAL {
             self.compare_tables()?;

@@ -53,8 +53,8 @@ pub struct TableSink {
     unchanged: Vec<u8>,
 }
 
-/// Where a version belongs.
-#[derive(Clone, Copy, Debug)]
+/// Where a version belongs. Ordered as the log is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The transaction's commit position.
     pub position: CommitPosition,

@@ -3,7 +3,8 @@
 //! The same parsers serve COPY and the replication stream, which print values alike under the
 //! session settings of [`super::connection`]: ISO dates, UTC, hexadecimal bytea, shortest
 //! floats. A value either parses exactly or is an error that names it: nothing is rounded,
-//! clipped or made NULL.
+//! clipped or made NULL. The error says whether the column could hold it as text; then that is what
+//! becomes of the column (see [`super::changes`]).
 //!
 //! The hot types are parsed by hand, byte by byte, because a general parser costs several times
 //! more than the rest of decoding a row.
@@ -20,14 +21,31 @@ const SHOWN_CHARACTERS: usize = 80;
 
 /// A value that its column cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("column \"{column}\" has the value {text:?}, which cannot be stored as {column_type}")]
+#[error(
+    "column \"{column}\" has the value {text:?}, which cannot be stored as {}",
+    shown_type(*.column_type)
+)]
 pub struct CellError {
     /// The column.
     pub column: String,
     /// The value, shortened.
     pub text: String,
     /// What was expected.
-    pub column_type: String,
+    pub column_type: ColumnType,
+}
+
+impl CellError {
+    /// Whether the value could be kept as its text.
+    pub fn fits_text(&self) -> bool {
+        self.column_type != ColumnType::Text
+    }
+}
+
+fn shown_type(column_type: ColumnType) -> String {
+    match column_type {
+        ColumnType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
+        column_type => format!("{column_type:?}").to_lowercase(),
+    }
 }
 
 /// How a column's values are parsed.
@@ -109,14 +127,10 @@ impl CellParser {
         if shown.len() < text.len() {
             shown.push('…');
         }
-        let column_type = match self.column_type {
-            ColumnType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
-            column_type => format!("{column_type:?}").to_lowercase(),
-        };
         CellError {
             column: self.column.clone(),
             text: shown,
-            column_type,
+            column_type: self.column_type,
         }
     }
 }

@@ -20,7 +20,7 @@ use super::super::catalog::PublishedTable;
 use super::super::pgoutput::Relation;
 use super::super::shape::{self, Plan};
 use super::super::state::WireTable;
-use super::super::table_sink::TableSink;
+use super::super::table_sink::{Place, TableSink};
 use super::{Changes, ChangesError, Described, ReplicatedTable, Table};
 
 /// Something that happens to a whole table.
@@ -36,6 +36,8 @@ pub(super) enum Step {
         index: Option<usize>,
         described: PublishedTable,
     },
+    /// It was emptied; its tree may have rows of the same transaction.
+    Empty { index: usize, place: Place },
     /// Its copy is complete.
     Complete { index: usize },
     /// The source has it no more.
@@ -74,10 +76,10 @@ impl Table {
         Self {
             sink: TableSink::new(replicated.id, &replicated.schema),
             copy: None,
-            reshaped_at: CommitPosition::ZERO,
+            emptied: Place::default(),
             gone: false,
             replicated,
-            partly_sent: 0,
+            partly_sent: CommitPosition::ZERO,
             written_by: 0,
         }
     }
@@ -126,10 +128,11 @@ impl Changes {
 
     /// Looks whether a table has the shape in which we store it.
     fn compare_shape(&mut self, index: usize, relation: &Relation) -> Result<(), ChangesError> {
-        let Some(described) = self.describe.table_shown(relation)? else {
+        let Some(mut described) = self.describe.table_shown(relation)? else {
             return self.table_left(index);
         };
         let table = &mut self.tables[index];
+        described.keep_text_of(&table.replicated.schema);
         let mut plan = shape::plan(&table.replicated, relation, &described);
         if let Some(copy) = &mut table.copy {
             copy.passed_over = !matches!(plan, Plan::Keep);
@@ -140,11 +143,7 @@ impl Changes {
             plan = Plan::CopyAgain("one transaction wrote to it and changed its columns".into());
         }
         match plan {
-            Plan::Keep => {
-                let position = self.transaction.as_ref().map(|open| open.position);
-                // Sent again: it is cut where it was cut.
-                self.cut_due |= position == Some(table.reshaped_at);
-            }
+            Plan::Keep => {}
             Plan::Describe => self.step(Step::Shape {
                 index,
                 described,
@@ -236,8 +235,9 @@ impl Changes {
         self.steps.iter().any(is_copy)
     }
 
-    /// Copies a table again, whatever its state; an error says why that is not possible.
-    pub fn resync(&mut self, name: &TableName) -> Result<Result<(), String>, ChangesError> {
+    /// Copies a table again, whatever its state and without keeping columns as text; returns its
+    /// place, or an error that says why that is not possible.
+    pub fn resync(&mut self, name: &TableName) -> Result<Result<usize, String>, ChangesError> {
         let Some(index) = self.index_by_name(name) else {
             return Ok(Err(format!("there is no table {name} in this replica")));
         };
@@ -250,9 +250,16 @@ impl Changes {
         let Some(described) = described else {
             return Ok(Err(format!("table {name} is not in the publication")));
         };
-        let index = Some(index);
-        self.step(Step::Copy { index, described });
-        Ok(Ok(()))
+        self.step(Step::Copy {
+            index: Some(index),
+            described,
+        });
+        Ok(Ok(index))
+    }
+
+    /// The tree of the table at a place, once the steps so far have been carried out.
+    pub fn tree(&self, place: usize) -> TableId {
+        self.tables[place].replicated.id
     }
 
     /// A table's copy has everything in a snapshot with this consistent point, or failed for good,
@@ -269,13 +276,45 @@ impl Changes {
                 copy.consistent_point = Some(consistent_point);
             }
             CopyOutcome::Changed => return self.copy_once_more(index),
+            CopyOutcome::TextNeeded(column) => return self.copy_with_text(index, &column),
             CopyOutcome::GivenUp(reason) => self.stop(index, reason),
         }
         Ok(())
     }
 
-    fn copy_once_more(&mut self, index: usize) -> Result<(), ChangesError> {
-        match self.describe.table(self.tables[index].relation())? {
+    /// A column has a value that its column type cannot hold: the table is copied again with the
+    /// column as text.
+    pub(super) fn copy_with_text(&mut self, index: usize, name: &str) -> Result<(), ChangesError> {
+        let Some(mut described) = self.described(index)? else {
+            return self.table_left(index);
+        };
+        let mut columns = described.columns.iter_mut();
+        if let Some(column) = columns.find(|column| column.name == name) {
+            column.as_text = true;
+        }
+        self.warnings.push(format!(
+            "table {} is copied again: column \"{name}\" has a value that only text can hold",
+            described.name
+        ));
+        self.step(Step::Copy {
+            index: Some(index),
+            described,
+        });
+        Ok(())
+    }
+
+    /// A table as the catalog has it now, with the columns as text that we keep so.
+    fn described(&mut self, index: usize) -> Result<Option<PublishedTable>, ChangesError> {
+        let table = &self.tables[index];
+        let mut described = self.describe.table(table.relation())?;
+        if let Some(described) = &mut described {
+            described.keep_text_of(&table.replicated.schema);
+        }
+        Ok(described)
+    }
+
+    pub(super) fn copy_once_more(&mut self, index: usize) -> Result<(), ChangesError> {
+        match self.described(index)? {
             Some(described) => {
                 let index = Some(index);
                 self.step(Step::Copy { index, described });
@@ -312,7 +351,7 @@ impl Changes {
         std::mem::take(&mut self.copies)
     }
 
-    fn step(&mut self, step: Step) {
+    pub(super) fn step(&mut self, step: Step) {
         self.steps.push(step);
         self.cut_due = true;
     }
@@ -349,6 +388,7 @@ impl Changes {
                 origins,
             } => self.change_shape(index, &described, origins),
             Step::Copy { index, described } => self.begin_copy(index, described),
+            Step::Empty { index, place } => self.empty(index, place),
             Step::Complete { index } => {
                 let table = &mut self.tables[index];
                 table.copy = None;
@@ -409,13 +449,48 @@ impl Changes {
                 (successor, change)
             }
         };
-        let partly_sent = self.tables[index].partly_sent;
-        self.replace(index, id, described, false);
-        self.tables[index].reshaped_at = position;
+        let Table {
+            partly_sent,
+            emptied,
+            ..
+        } = self.tables[index];
+        self.replace(index, described_as(id, described, false));
         if id == table {
             self.tables[index].partly_sent = partly_sent;
+            self.tables[index].emptied = emptied;
         }
         self.batch.changes.push(change);
+    }
+
+    /// The table goes on in an empty tree from its truncation on.
+    fn empty(&mut self, index: usize, place: Place) {
+        let (id, position) = (self.new_id(), place.position);
+        let before = &self.tables[index].replicated;
+        let (replaces, schema) = (before.id, before.schema.clone());
+        let wire = WireTable {
+            table: id.0,
+            ..before.wire.clone()
+        };
+        let replicated = ReplicatedTable {
+            id,
+            schema: schema.clone(),
+            wire,
+            stopped: false,
+            copying: false,
+        };
+        self.replace(index, replicated);
+        self.tables[index].emptied = place;
+        let create = TableChange::Create {
+            table: id,
+            schema,
+            replaces: Some(replaces),
+            position,
+        };
+        let complete = TableChange::Complete {
+            table: id,
+            position,
+        };
+        self.batch.changes.extend([create, complete]);
     }
 
     fn begin_copy(&mut self, index: Option<usize>, published: PublishedTable) {
@@ -425,7 +500,7 @@ impl Changes {
         let replaces = before.filter(|t| !t.gone).map(|t| t.replicated.id);
         let schema = Arc::new(published.schema());
         let index = index.unwrap_or(self.tables.len());
-        self.replace(index, table, &published, true);
+        self.replace(index, described_as(table, &published, true));
         // Until the log shows the table anew, its rows look as it showed it last.
         let shown = self.shown.get(&published.relation);
         let replicated = &self.tables[index].replicated;
@@ -444,15 +519,9 @@ impl Changes {
     }
 
     /// Puts a table with an empty sink in place of the one at `index`, or behind the last.
-    fn replace(&mut self, index: usize, id: TableId, described: &PublishedTable, copying: bool) {
-        let wire = WireTable::new(id, described);
-        let table = Table::new(ReplicatedTable {
-            id,
-            schema: Arc::new(described.schema()),
-            wire: wire.clone(),
-            stopped: false,
-            copying,
-        });
+    fn replace(&mut self, index: usize, replicated: ReplicatedTable) {
+        let wire = replicated.wire.clone();
+        let table = Table::new(replicated);
         match self.tables.get_mut(index) {
             None => self.tables.push(table),
             Some(place) => {
@@ -466,6 +535,17 @@ impl Changes {
     }
 }
 
+/// A table as the catalog describes it, in the tree `id`.
+fn described_as(id: TableId, described: &PublishedTable, copying: bool) -> ReplicatedTable {
+    ReplicatedTable {
+        id,
+        schema: Arc::new(described.schema()),
+        wire: WireTable::new(id, described),
+        stopped: false,
+        copying,
+    }
+}
+
 /// How a copy ended.
 #[derive(Debug)]
 pub enum CopyOutcome {
@@ -473,6 +553,8 @@ pub enum CopyOutcome {
     Copied(CommitPosition),
     /// The table did not look as ordered.
     Changed,
+    /// The column of this name has a value that only text can hold.
+    TextNeeded(String),
     /// It cannot be copied; why.
     GivenUp(String),
 }

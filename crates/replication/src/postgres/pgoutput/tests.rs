@@ -20,6 +20,33 @@ fn samples() -> Vec<Vec<u8>> {
     ]
 }
 
+/// The inputs of `fuzz/decode_pgoutput.rs`, what it has found included.
+#[test]
+fn the_fuzzers_corpus_is_read_without_a_panic() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fuzz/corpus/decode_pgoutput"
+    );
+    let mut messages = 0;
+    for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+        let input = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        let (mut rest, mut in_block) = (&input[..], false);
+        while let Some((length, after)) = rest.split_first_chunk::<2>() {
+            let length = usize::from(u16::from_be_bytes(*length)).min(after.len());
+            let (message, after) = after.split_at(length);
+            rest = after;
+            messages += 1;
+            _ = (unwrap(message), decode(message));
+            match decode_streamed(message, in_block) {
+                Ok(Streamed::Start { .. }) => in_block = true,
+                Ok(Streamed::Stop) => in_block = false,
+                _ => {}
+            }
+        }
+    }
+    assert!(messages >= 20, "{messages} messages");
+}
+
 #[test]
 fn messages_are_read_as_written() {
     let messages = samples();

@@ -6,7 +6,7 @@ use super::*;
 type Columns<'a> = &'a [(bool, &'a str, u32)];
 
 /// Everything in the batches that must go out now.
-fn batches(changes: &mut Changes) -> Vec<ChangeBatch> {
+pub(super) fn batches(changes: &mut Changes) -> Vec<ChangeBatch> {
     let mut batches = Vec::new();
     while changes.must_cut() {
         batches.push(changes.take_batch());
@@ -224,20 +224,6 @@ fn a_transaction_that_writes_before_it_changes_columns_has_the_table_copied() {
 }
 
 #[test]
-fn a_transaction_that_is_sent_again_is_cut_where_it_was_reshaped() {
-    let catalog = FakeCatalog::default();
-    let mut changes = changes_beside(&catalog);
-    catalog.put(with_column(None));
-    assert_eq!(shown(&mut changes, 100, &WITH_COLUMN).len(), 2);
-    changes.reconnect(CommitPosition(20), 28);
-    let cut = shown(&mut changes, 100, &WITH_COLUMN);
-    assert!(
-        matches!(&cut[..], [batch] if batch.changes.is_empty()),
-        "{cut:?}"
-    );
-}
-
-#[test]
 fn a_copy_is_complete_when_the_log_has_passed_its_snapshot() {
     let catalog = FakeCatalog::default();
     let mut changes = changes_beside(&catalog);
@@ -246,7 +232,7 @@ fn a_copy_is_complete_when_the_log_has_passed_its_snapshot() {
         name: "keyed".into(),
     };
     let begun = changes.resync(&name).expect("the catalog answers");
-    assert_eq!(begun, Ok(()));
+    assert!(begun.is_ok(), "{begun:?}");
     let cut = batches(&mut changes);
     assert!(
         matches!(last(&cut), [TableChange::Create { .. }]),
