@@ -88,12 +88,23 @@ pub struct ServeArguments {
     /// Data directory [default: ./hedgerow-data]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Address for PostgreSQL clients; loopback only [default: 127.0.0.1:5433]
+    /// Address for PostgreSQL clients; other than loopback with a certificate only
+    /// [default: 127.0.0.1:5433]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
     /// Address of the web page and of Prometheus metrics (`/metrics`); loopback only [default: none]
     #[arg(long, value_name = "ADDRESS")]
     pub web: Option<SocketAddr>,
+    /// Certificate (PEM, with those above it) for encrypted connections; taken up when it changes
+    #[arg(long, value_name = "FILE")]
+    pub tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// Refuse connections without encryption from this machine, too; those from other machines
+    /// are always refused
+    #[arg(long)]
+    pub tls_required: bool,
     /// Memory to use in all: changes not yet on disk, cached pages, running statements
     /// [default: 512MiB]
     #[arg(long, value_name = "SIZE")]

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use futures::StreamExt;
 use tokio::task::JoinHandle;
-use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
+use tokio_postgres::{Config, SimpleQueryMessage};
 
 use crate::cli::ClientArguments;
+use crate::client_tls::BoundTls;
 use crate::settings::{DATABASE, DEFAULT_DATA, USER};
 use crate::{address_file, password};
 
@@ -67,7 +68,8 @@ impl Client {
     /// Connects to the server that the arguments name.
     pub async fn connect(arguments: &ClientArguments) -> Result<Self, ClientError> {
         let config = config(arguments)?;
-        let (client, connection) = config.connect(NoTls).await.map_err(|error| {
+        let tls = BoundTls::new().map_err(|error| ClientError::Connect(error.to_string()))?;
+        let (client, connection) = config.connect(tls).await.map_err(|error| {
             let refused = describe(&error);
             match (&arguments.url, error.as_db_error()) {
                 (None, None) => ClientError::NoServer(data(arguments)),

@@ -5,7 +5,7 @@
 //! * [`node`]: one store, one source, the SQL engine and the server, started and ended in order.
 //! * [`server`]: the PostgreSQL protocol.
 //! * [`encode`]: Arrow batches as PostgreSQL's data rows.
-//! * [`client`]: the built-in client.
+//! * [`client`]: the built-in client, [`client_tls`] its encryption.
 //! * [`demo`]: a node with a built-in source, and checks of all its answers.
 //!
 //! All wiring is here and nothing but wiring: what the program does is in the crates below.
@@ -16,6 +16,7 @@ mod background;
 mod byte_size;
 pub mod cli;
 mod client;
+mod client_tls;
 pub mod command;
 pub mod demo;
 pub mod encode;

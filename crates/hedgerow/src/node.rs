@@ -38,7 +38,7 @@ use crate::{address_file, password};
 /// Threads that read and write sockets; statements run on the engine's own.
 const SERVER_THREADS: usize = 2;
 /// Handshakes at the same time.
-const HANDSHAKES_MAX: usize = 64;
+const HANDSHAKES_MAX: usize = 256;
 /// How long a client may take to log in.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a running node looks at itself.
@@ -207,6 +207,8 @@ impl Node {
             connections_max: self.settings.connections,
             handshakes_max: HANDSHAKES_MAX,
             handshake_timeout: HANDSHAKE_TIMEOUT,
+            tls: self.settings.tls.clone(),
+            tls_required: self.settings.tls_required,
         };
         let server = runtime.block_on(Server::bind(self.engine.clone(), commands, options))?;
         let web = match self.settings.web {

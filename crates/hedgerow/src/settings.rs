@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::byte_size::ByteSize;
 use crate::cli::{GapAnswer, ServeArguments, SourceArguments};
+use crate::server::tls::TlsFiles;
 
 /// The data directory where none is named.
 pub const DEFAULT_DATA: &str = "hedgerow-data";
@@ -70,6 +71,12 @@ pub enum SettingsError {
     /// Less memory than can work.
     #[error("memory = {0} is too little: {LEAST_MEMORY} is the least")]
     TooLittleMemory(ByteSize),
+    /// A certificate without its key, or a key without its certificate.
+    #[error("tls-certificate and tls-key have to be given together")]
+    HalfCertificate,
+    /// Encryption is required, and there is none.
+    #[error("tls-required needs tls-certificate and tls-key")]
+    NoCertificate,
     /// A count of zero.
     #[error("{0} = 0 leaves nothing to work with")]
     Zero(&'static str),
@@ -85,6 +92,9 @@ struct SettingsFile {
     data: Option<PathBuf>,
     listen: Option<SocketAddr>,
     web: Option<SocketAddr>,
+    tls_certificate: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    tls_required: Option<bool>,
     memory: Option<ByteSize>,
     spill: Option<ByteSize>,
     threads: Option<usize>,
@@ -121,6 +131,10 @@ pub struct NodeSettings {
     pub listen: SocketAddr,
     /// Where the web page and metrics are served, if anywhere.
     pub web: Option<SocketAddr>,
+    /// Where the certificate is with which clients are served, if any.
+    pub tls: Option<TlsFiles>,
+    /// Whether clients on this machine have to use it, too.
+    pub tls_required: bool,
     /// Memory in all, bytes.
     pub memory: ByteSize,
     /// Disk space for sorts and joins that exceed the memory, bytes.
@@ -142,6 +156,8 @@ impl NodeSettings {
             data,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             web: None,
+            tls: None,
+            tls_required: false,
             memory: DEFAULT_MEMORY,
             spill: DEFAULT_SPILL,
             threads: std::thread::available_parallelism().map_or(2, usize::from),
@@ -177,6 +193,8 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig)
     let node = NodeSettings {
         listen: arguments.listen.or(file.listen).unwrap_or(default.listen),
         web: arguments.web.or(file.web),
+        tls: tls_files(&arguments, &file)?,
+        tls_required: is_tls_required(&arguments, &file),
         memory: arguments.memory.or(file.memory).unwrap_or(default.memory),
         spill: arguments.spill.or(file.spill).unwrap_or(default.spill),
         threads: arguments
@@ -214,6 +232,27 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig)
         source.retained_bytes_max = bytes;
     }
     Ok((node.check()?, source))
+}
+
+fn is_tls_required(arguments: &ServeArguments, file: &SettingsFile) -> bool {
+    arguments.tls_required || file.tls_required.unwrap_or(false)
+}
+
+fn tls_files(
+    arguments: &ServeArguments,
+    file: &SettingsFile,
+) -> Result<Option<TlsFiles>, SettingsError> {
+    let certificate = arguments.tls_certificate.clone();
+    let key = arguments.tls_key.clone();
+    match (
+        certificate.or(file.tls_certificate.clone()),
+        key.or(file.tls_key.clone()),
+    ) {
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (None, None) if is_tls_required(arguments, file) => Err(SettingsError::NoCertificate),
+        (None, None) => Ok(None),
+        _ => Err(SettingsError::HalfCertificate),
+    }
 }
 
 /// The source's settings alone.
@@ -304,6 +343,10 @@ mod tests {
         assert!(refused("memroy = '1GiB'").contains("memroy"));
         assert!(refused(&format!("{source}memory = '1MiB'")).contains("128 MiB is the least"));
         assert!(refused(&format!("{source}threads = 0")).contains("threads"));
+        let half = format!("{source}tls-key = '/k'");
+        assert!(refused(&half).contains("given together"));
+        let required = format!("{source}tls-required = true");
+        assert!(refused(&required).contains("needs tls-certificate"));
         assert!(refused(&format!("{source}slot = 'Bad-Name'")).contains("slot name"));
     }
 }

@@ -16,6 +16,7 @@ use crate::key_range::KeyRange;
 use crate::layout::Layout;
 use crate::page_cache::PageCache;
 use crate::run::RunSegment;
+use crate::scan_counts::ScanMeter;
 use crate::segment::{PageEntry, Segment};
 
 /// Bytes that a merge reads with one access: large enough that a disk streams.
@@ -53,8 +54,8 @@ pub(crate) struct Ahead<'a> {
 #[derive(Clone)]
 pub(crate) enum PageSource {
     /// The cache; missing pages are read and kept, at first one, then ever more at a time. For
-    /// scans, which may end early.
-    Cache(Arc<PageCache>),
+    /// scans, which may end early, and which are told what was taken.
+    Cache(Arc<PageCache>, Arc<ScanMeter>),
     /// The file, many pages at a time, past the cache. For merges.
     File,
 }
@@ -95,7 +96,7 @@ impl Cursor {
             layout: Arc::clone(layout),
             range,
             read_bytes_max: match source {
-                PageSource::Cache(_) => 0,
+                PageSource::Cache(..) => 0,
                 PageSource::File => MERGE_READ_BYTES,
             },
             source,
@@ -148,15 +149,18 @@ impl Cursor {
         let current = self.current.as_mut().expect("a block lies ahead");
         if current.read_ahead.is_empty() {
             let bytes = current.read(&self.source, self.read_bytes_max)?;
-            if matches!(self.source, PageSource::Cache(_)) {
+            if matches!(self.source, PageSource::Cache(..)) {
                 self.read_bytes_max = SCAN_READ_BYTES.min(2 * bytes);
             }
         }
         let page = current.read_ahead.pop_front();
         let page = page.expect("at least one was read");
         let index = current.pages.start;
-        let wanted = match self.source {
-            PageSource::Cache(_) => WantedRows::Some,
+        let wanted = match &self.source {
+            PageSource::Cache(_, meter) => {
+                meter.add_versions(page.rows());
+                WantedRows::Some
+            }
             PageSource::File => WantedRows::All,
         };
         let block = Block::from_page(page, &current.segment, index, &self.layout, wanted);
@@ -205,7 +209,11 @@ impl Current {
     fn read(&mut self, source: &PageSource, bytes_max: usize) -> Result<usize, StoreError> {
         let (pages, bytes) = self.pages_to_read(bytes_max);
         self.read_ahead = match source {
-            PageSource::Cache(cache) => self.segment.load_pages(pages, cache)?,
+            PageSource::Cache(cache, meter) => {
+                let loaded = self.segment.load_pages(pages, cache)?;
+                meter.add_pages(loaded.pages.len(), loaded.from_cache);
+                loaded.pages
+            }
             PageSource::File => self.segment.read_pages(pages)?.into(),
         };
         Ok(bytes)

@@ -18,6 +18,7 @@ use crate::memory_run::MemoryRun;
 use crate::merge::Merger;
 use crate::page_cache::PageCache;
 use crate::run::DiskRun;
+use crate::scan_counts::{ScanCounts, ScanMeter};
 use crate::selection::Selection;
 use crate::tree::Tree;
 use crate::version::Version;
@@ -43,6 +44,7 @@ pub struct Scan {
     schema: SchemaRef,
     batch_rows: usize,
     exhausted: bool,
+    meter: Arc<ScanMeter>,
 }
 
 impl Scan {
@@ -54,13 +56,15 @@ impl Scan {
     ) -> Self {
         let version = tree.version();
         let mut merger = Merger::new();
+        let meter = Arc::new(ScanMeter::default());
         for run in version.memory_runs() {
-            run.window(&request.range)
-                .into_iter()
-                .for_each(|window| merger.add_window(window));
+            if let Some(window) = run.window(&request.range) {
+                meter.add_versions(window.end - window.at);
+                merger.add_window(window);
+            }
         }
         for run in &version.runs {
-            let source = PageSource::Cache(Arc::clone(cache));
+            let source = PageSource::Cache(Arc::clone(cache), Arc::clone(&meter));
             merger.add_cursor(Cursor::new(
                 &tree.layout,
                 &run.segments,
@@ -76,7 +80,13 @@ impl Scan {
             schema,
             batch_rows: request.batch_rows.max(1),
             exhausted: false,
+            meter,
         }
+    }
+
+    /// What it has taken so far.
+    pub fn counts(&self) -> ScanCounts {
+        self.meter.counts()
     }
 
     /// The schema of the batches.

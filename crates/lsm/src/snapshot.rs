@@ -11,6 +11,7 @@ use crate::key_range::KeyRange;
 use crate::lookup::{self, FoundRows, Row, View};
 use crate::museum::{self, Exhibit};
 use crate::scan::{Scan, ScanRequest, split};
+use crate::scan_counts::ScanExtent;
 use crate::store::Store;
 use crate::tree::Tree;
 
@@ -94,6 +95,12 @@ impl Snapshot {
     pub fn split(&self, table: TableId, parts: usize) -> Result<Vec<KeyRange>, StoreError> {
         let tree = self.store.readable_tree(table)?;
         Ok(split(&tree.version(), parts))
+    }
+
+    /// How much of the table's runs on disk a range of keys leaves to be read.
+    pub fn extent(&self, table: TableId, range: &KeyRange) -> Result<ScanExtent, StoreError> {
+        let tree = self.store.readable_tree(table)?;
+        Ok(ScanExtent::of(&tree.version(), range))
     }
 
     fn view<'a>(&'a self, tree: &'a Tree) -> View<'a> {

@@ -7,18 +7,18 @@
 //!
 //! Invariant: positions of one session's snapshots never go back.
 
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+mod reply;
+mod snapshots;
+mod transaction;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use std::sync::Arc;
+
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use futures::StreamExt;
 use lsm::Snapshot;
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::time::Instant;
 use types::CommitPosition;
 
 use crate::command::Command;
@@ -26,10 +26,12 @@ use crate::context::readable;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
-use crate::outcome::{Description, Notice, Outcome, RowStream};
-use crate::query::{Limits, Query, until, until_canceled};
+use crate::outcome::{Description, Outcome};
+use crate::query::{Limits, Query};
 use crate::settings::Settings;
 use crate::statement::{Statement, StatementKind};
+use reply::{changed, done, rows, show_all, show_all_schema, show_schema};
+use transaction::{State, now_us};
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]
@@ -66,23 +68,6 @@ struct Shared {
     state: Mutex<State>,
     /// Ends the running statement.
     cancel: Mutex<Option<watch::Sender<bool>>>,
-}
-
-struct State {
-    settings: Settings,
-    transaction: Option<Transaction>,
-    seen: CommitPosition,
-}
-
-struct Transaction {
-    snapshot: Option<Arc<Snapshot>>,
-    failed: bool,
-    began_us: i64,
-    /// Settings to go back to on rollback.
-    settings_before: Settings,
-    /// Settings to go back to at the end: name and value outside the transaction.
-    local: Vec<String>,
-    savepoints: Vec<String>,
 }
 
 /// Ends a session's running statement, from any thread. Without one it does nothing.
@@ -341,72 +326,6 @@ impl Session {
         canceled
     }
 
-    /// Whether the next statement need not wait before it reads a table.
-    fn is_readable(&self) -> bool {
-        let wait_for = self.shared.state.lock().settings.wait_for();
-        self.in_snapshot()
-            || (self.engine.is_caught_up()
-                && wait_for.is_none_or(|position| self.engine.store.visible() >= position))
-    }
-
-    /// Waits until the next statement may read a table: the copy has caught up since the start,
-    /// and holds the position that the client waits for (`hedgerow.wait_for`).
-    async fn wait_until_readable(
-        &self,
-        canceled: &mut watch::Receiver<bool>,
-    ) -> Result<(), SqlError> {
-        if self.is_readable() {
-            return Ok(());
-        }
-        let (wait_for, timeout) = {
-            let state = self.shared.state.lock();
-            (
-                state.settings.wait_for(),
-                state.settings.statement_timeout(),
-            )
-        };
-        let waiting = async {
-            self.engine.wait_until_caught_up().await?;
-            match wait_for {
-                Some(position) => self.engine.wait_until_visible(position).await,
-                None => Ok(()),
-            }
-        };
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        tokio::select! {
-            waited = waiting => waited,
-            () = until_canceled(canceled) => Err(SqlError::canceled()),
-            () = until(deadline) => Err(SqlError::timed_out()),
-        }
-    }
-
-    /// Whether the open transaction has its snapshot.
-    fn in_snapshot(&self) -> bool {
-        let state = self.shared.state.lock();
-        state
-            .transaction
-            .as_ref()
-            .is_some_and(|transaction| transaction.snapshot.is_some())
-    }
-
-    /// The snapshot for the next statement.
-    fn snapshot(&self) -> Arc<Snapshot> {
-        let mut state = self.shared.state.lock();
-        if let Some(snapshot) = state.transaction.as_ref().and_then(|t| t.snapshot.clone()) {
-            return snapshot;
-        }
-        let snapshot = Arc::new(self.engine.store.pin());
-        assert!(
-            snapshot.position() >= state.seen,
-            "positions of a session never go back"
-        );
-        state.seen = snapshot.position();
-        if let Some(transaction) = &mut state.transaction {
-            transaction.snapshot = Some(snapshot.clone());
-        }
-        snapshot
-    }
-
     fn command(&self, command: &Command) -> Result<Outcome, SqlError> {
         let ends = matches!(
             command,
@@ -474,195 +393,5 @@ impl Shared {
             )),
             _ => Ok(()),
         }
-    }
-}
-
-impl State {
-    fn begin(&mut self, tag: &'static str, isolation: Option<&str>) -> Outcome {
-        if self.transaction.is_some() {
-            let warning = "there is already a transaction in progress";
-            return warned(tag, code::ACTIVE_SQL_TRANSACTION, warning);
-        }
-        self.transaction = Some(Transaction {
-            snapshot: None,
-            failed: false,
-            began_us: now_us(),
-            settings_before: self.settings.clone(),
-            local: Vec::new(),
-            savepoints: Vec::new(),
-        });
-        // Every level is served as repeatable read, which is at least what was asked for.
-        if let Some(level) = isolation
-            && self
-                .set("transaction_isolation", Some(level), true)
-                .is_err()
-        {
-            unreachable!("the isolation level is a setting that takes any value");
-        }
-        done(tag)
-    }
-
-    fn end(&mut self, commit: bool, chain: bool) -> Outcome {
-        let Some(transaction) = self.transaction.take() else {
-            let tag = if commit { "COMMIT" } else { "ROLLBACK" };
-            return warned(
-                tag,
-                code::NO_ACTIVE_SQL_TRANSACTION,
-                "there is no transaction in progress",
-            );
-        };
-        let kept = commit && !transaction.failed;
-        let during = std::mem::take(&mut self.settings);
-        self.settings = if kept {
-            during.clone()
-        } else {
-            transaction.settings_before.clone()
-        };
-        for name in transaction.local.iter().filter(|_| kept) {
-            self.settings.restore(name, &transaction.settings_before);
-        }
-        let told = self.settings.differences(&during);
-        let tag = if kept { "COMMIT" } else { "ROLLBACK" };
-        if chain {
-            self.begin(tag, None);
-        }
-        changed(tag, told)
-    }
-
-    fn open(&mut self, command: &str) -> Result<&mut Transaction, SqlError> {
-        self.transaction.as_mut().ok_or_else(|| {
-            SqlError::new(
-                code::NO_ACTIVE_SQL_TRANSACTION,
-                format!("{command} can only be used in transaction blocks"),
-            )
-        })
-    }
-
-    fn savepoint(&mut self, name: &str) -> Result<Outcome, SqlError> {
-        self.open("SAVEPOINT")?.savepoints.push(name.to_owned());
-        Ok(done("SAVEPOINT"))
-    }
-
-    fn release(&mut self, name: &str) -> Result<Outcome, SqlError> {
-        let transaction = self.open("RELEASE SAVEPOINT")?;
-        let place = transaction.place(name)?;
-        transaction.savepoints.truncate(place);
-        Ok(done("RELEASE"))
-    }
-
-    fn rollback_to(&mut self, name: &str) -> Result<Outcome, SqlError> {
-        let transaction = self.open("ROLLBACK TO SAVEPOINT")?;
-        let place = transaction.place(name)?;
-        transaction.savepoints.truncate(place + 1);
-        transaction.failed = false;
-        Ok(done("ROLLBACK"))
-    }
-
-    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<Outcome, SqlError> {
-        if local && self.transaction.is_none() {
-            let warning = "SET LOCAL can only be used in transaction blocks";
-            return Ok(warned("SET", code::NO_ACTIVE_SQL_TRANSACTION, warning));
-        }
-        let told = match value {
-            Some(value) => self.settings.set(name, value)?,
-            None => self.settings.reset(name)?,
-        };
-        if let Some(transaction) = self.transaction.as_mut().filter(|_| local) {
-            transaction.local.push(name.to_owned());
-        }
-        Ok(changed("SET", told))
-    }
-
-    fn discard(&mut self, all: bool) -> Result<Outcome, SqlError> {
-        if !all {
-            return Ok(done("DISCARD"));
-        }
-        if self.transaction.is_some() {
-            return Err(SqlError::new(
-                code::ACTIVE_SQL_TRANSACTION,
-                "DISCARD ALL cannot run inside a transaction block",
-            ));
-        }
-        Ok(changed("DISCARD ALL", self.settings.reset_all()))
-    }
-}
-
-impl Transaction {
-    fn place(&self, name: &str) -> Result<usize, SqlError> {
-        self.savepoints
-            .iter()
-            .rposition(|savepoint| savepoint == name)
-            .ok_or_else(|| {
-                SqlError::new(
-                    code::INVALID_SAVEPOINT,
-                    format!("savepoint \"{name}\" does not exist"),
-                )
-            })
-    }
-}
-
-fn now_us() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-}
-
-fn done(tag: &'static str) -> Outcome {
-    changed(tag, Vec::new())
-}
-
-fn changed(tag: &'static str, changed: Vec<(String, String)>) -> Outcome {
-    Outcome::Command {
-        tag,
-        notice: None,
-        changed,
-    }
-}
-
-fn warned(tag: &'static str, code: &'static str, message: &str) -> Outcome {
-    let notice = Notice {
-        severity: "WARNING",
-        code,
-        message: message.to_owned(),
-    };
-    Outcome::Command {
-        tag,
-        notice: Some(notice),
-        changed: Vec::new(),
-    }
-}
-
-fn show_schema(names: &[&str]) -> SchemaRef {
-    let fields: Vec<Field> = names
-        .iter()
-        .map(|name| Field::new(*name, DataType::Utf8, true))
-        .collect();
-    Arc::new(Schema::new(fields))
-}
-
-fn show_all_schema() -> SchemaRef {
-    show_schema(&["name", "setting", "description"])
-}
-
-fn show_all(state: &State) -> Outcome {
-    let (names, values): (Vec<String>, Vec<String>) = state.settings.all().into_iter().unzip();
-    let empty = vec![String::new(); names.len()];
-    rows(show_all_schema(), vec![names, values, empty], state.seen)
-}
-
-/// Text columns as the result of SHOW.
-fn rows(schema: SchemaRef, columns: Vec<Vec<String>>, position: CommitPosition) -> Outcome {
-    let arrays: Vec<ArrayRef> = columns
-        .into_iter()
-        .map(|column| Arc::new(StringArray::from(column)) as ArrayRef)
-        .collect();
-    let batch = RecordBatch::try_new(schema.clone(), arrays).expect("columns of text, one a name");
-    let stream: RowStream = futures::stream::iter([Ok(batch)]).boxed();
-    Outcome::Rows {
-        position,
-        schema,
-        stream,
-        tag: "SHOW",
     }
 }

@@ -25,7 +25,7 @@ pub struct HedgerowOptions {
     pub source: String,
     /// The data directory; made by the first start.
     pub data: PathBuf,
-    /// The port on 127.0.0.1.
+    /// The port on 127.0.0.1, unless the arguments say where to listen.
     pub port: u16,
     /// Further arguments of `serve`.
     pub arguments: Vec<String>,
@@ -62,8 +62,10 @@ impl HedgerowOptions {
         command
             .args(["serve", "--source", &self.source, "--data"])
             .arg(&self.data)
-            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
             .args(&self.arguments);
+        if !self.arguments.iter().any(|argument| argument == "--listen") {
+            command.args(["--listen", &format!("127.0.0.1:{}", self.port)]);
+        }
         command
     }
 }

@@ -4,7 +4,6 @@
 //! so that a pipeline of statements costs few system calls. After an error in an extended query
 //! everything up to the next Sync is passed over, as the protocol wants it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +14,19 @@ use super::failure::Failure;
 use super::frontend::{self, Message, Target};
 use super::idle_limit;
 use super::listener::Shared;
+use super::named::Named;
 use super::query;
 use super::startup::Client;
 use super::statement::{Portal, Prepared};
 use super::wire::{Ended, Input, Output};
+
+/// What a prepared statement takes besides its text, about: parsed and described, bytes.
+const STATEMENT_BYTES: usize = 8 << 10;
+/// What a portal takes besides its parameters, about: a running statement has threads' memory,
+/// batches and a snapshot, bytes.
+const PORTAL_BYTES: usize = 256 << 10;
+/// How long a client may be silent in the middle of a message.
+const MESSAGE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What statements need of a connection, and what does not change while they run.
 #[derive(Clone, Copy)]
@@ -36,9 +44,9 @@ pub struct Connection<'a> {
     /// The SQL session.
     pub session: &'a Session,
     /// Prepared statements by name.
-    pub statements: HashMap<String, Arc<Prepared>>,
+    pub statements: Named<Arc<Prepared>>,
     /// Portals by name.
-    pub portals: HashMap<String, Portal>,
+    pub portals: Named<Portal>,
     /// After an error in an extended query, until Sync.
     skipping: bool,
 }
@@ -73,11 +81,12 @@ pub async fn run(
     let mut connection = Connection {
         shared,
         session: &client.session,
-        statements: HashMap::new(),
-        portals: HashMap::new(),
+        statements: Named::new("prepared statement", STATEMENT_BYTES),
+        portals: Named::new("portal", PORTAL_BYTES),
         skipping: false,
     };
     loop {
+        input.give_back();
         match frontend::take_message(&mut input.buffer) {
             Ok(Some(Message::Terminate)) => return Ok(()),
             Ok(Some(message)) => {
@@ -87,12 +96,22 @@ pub async fn run(
             }
             Ok(None) => {
                 output.flush().await?;
-                if connection.wait(input).await? == Waited::TooLong {
+                if !input.buffer.is_empty() {
+                    read_on(input).await?;
+                } else if connection.wait(input).await? == Waited::TooLong {
                     return farewell(output, &connection.idle_failure()).await;
                 }
             }
             Err(error) => return farewell(output, &error.into()).await,
         }
+    }
+}
+
+/// Reads more of a message that has begun.
+async fn read_on(input: &mut Input) -> Result<(), Ended> {
+    match tokio::time::timeout(MESSAGE_PATIENCE, input.read()).await {
+        Ok(read) => read,
+        Err(_) => Err(Ended::ClientStuck),
     }
 }
 
@@ -186,8 +205,8 @@ impl<'a> Connection<'a> {
             }
             Message::Close(target, name) => {
                 match target {
-                    Target::Statement => drop(self.statements.remove(&name)),
-                    Target::Portal => drop(self.portals.remove(&name)),
+                    Target::Statement => self.statements.remove(&name),
+                    Target::Portal => self.portals.remove(&name),
                 }
                 backend::close_complete(&mut output.buffer);
                 Ok(())

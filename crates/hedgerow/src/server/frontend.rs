@@ -45,7 +45,7 @@ pub enum ProtocolError {
 }
 
 /// The first packet of a connection.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FirstPacket {
     /// May we talk TLS?
     SslRequest,
@@ -67,7 +67,7 @@ pub struct CancelKey {
 }
 
 /// The startup packet.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Startup {
     /// The minor protocol version asked for; 0 is what it gets.
     pub minor: u16,

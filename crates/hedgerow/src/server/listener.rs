@@ -1,22 +1,26 @@
 //! Accepts connections and ends them.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use sql::{Engine, SqlError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::cancel::CancelRegistry;
+use super::encryption::Opened;
+use super::failure::Failure;
 use super::handshakes::{Handshake, Handshakes};
 use super::scram::Verifier;
+use super::startup::Client;
 use super::throttle::Throttle;
-use super::{backend, connection, startup};
-use crate::server::failure::Failure;
-use crate::server::wire::{Ended, Input, Output};
+use super::tls::{Tls, TlsError, TlsFiles};
+use super::wire::{Ended, Input, LARGE_MESSAGES, Reader};
+use super::{backend, connection, encryption, startup};
 
 /// How long connections have to end when the server stops.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
@@ -56,6 +60,17 @@ pub struct ServerOptions {
     pub handshakes_max: usize,
     /// How long a client may take to do so.
     pub handshake_timeout: Duration,
+    /// The certificate and its key; without them connections are not encrypted.
+    pub tls: Option<TlsFiles>,
+    /// Whether connections from this machine have to be encrypted, too.
+    pub tls_required: bool,
+}
+
+impl ServerOptions {
+    /// Whether a client at this address may talk without encryption.
+    pub(super) fn takes_plain(&self, address: IpAddr) -> bool {
+        address.to_canonical().is_loopback() && !self.tls_required
+    }
 }
 
 /// The server cannot listen.
@@ -63,9 +78,9 @@ pub struct ServerOptions {
 pub enum ListenError {
     /// The address is not this machine's own.
     #[error(
-        "{0} is not a loopback address. Connections are not encrypted yet, so Hedgerow only \
-         listens on 127.0.0.1 or [::1]; reach it from other machines through a tunnel, such as \
-         ssh -L 5433:127.0.0.1:5433"
+        "{0} is not a loopback address. Connections from other machines have to be encrypted: \
+         give a certificate with --tls-certificate FILE and its key with --tls-key FILE, or \
+         listen on 127.0.0.1 and come through a tunnel, such as ssh -L 5433:127.0.0.1:5433"
     )]
     NotLoopback(SocketAddr),
     /// Somebody else listens there.
@@ -73,6 +88,9 @@ pub enum ListenError {
         "{0} is in use by another process; choose another address with --listen 127.0.0.1:PORT"
     )]
     InUse(SocketAddr),
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The operating system refuses.
     #[error("cannot listen on {0}: {1}")]
     Io(SocketAddr, io::Error),
@@ -84,10 +102,25 @@ pub(super) struct Shared {
     pub commands: SourceCommands,
     pub options: ServerOptions,
     pub verifier: Verifier,
+    pub tls: Option<Tls>,
     pub cancels: Arc<CancelRegistry>,
     pub places: Arc<Semaphore>,
     pub throttle: Throttle,
+    /// Places for large messages.
+    pub large_messages: Arc<Semaphore>,
     pub stop: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// A connection's input, after what has arrived in `buffer`.
+    pub fn input(&self, reader: Reader, buffer: BytesMut) -> Input {
+        Input::new(
+            reader,
+            buffer,
+            self.stop.clone(),
+            self.large_messages.clone(),
+        )
+    }
 }
 
 /// A listening server.
@@ -105,9 +138,10 @@ impl Server {
         options: ServerOptions,
     ) -> Result<Self, ListenError> {
         let address = options.listen;
-        if !address.ip().is_loopback() {
+        if !address.ip().is_loopback() && options.tls.is_none() {
             return Err(ListenError::NotLoopback(address));
         }
+        let tls = options.tls.clone().map(Tls::load).transpose()?;
         let listener = TcpListener::bind(address)
             .await
             .map_err(|error| match error.kind() {
@@ -119,9 +153,11 @@ impl Server {
             engine,
             commands,
             verifier: Verifier::new(&options.user, &options.password),
+            tls,
             cancels: Arc::default(),
             places: Arc::new(Semaphore::new(options.connections_max)),
             throttle: Throttle::default(),
+            large_messages: Arc::new(Semaphore::new(LARGE_MESSAGES)),
             stop: stopped,
             options,
         };
@@ -144,10 +180,18 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mut connections = JoinSet::new();
         let handshakes = Handshakes::new(self.shared.options.handshakes_max);
-        tokio::pin!(stop);
+        let shared = self.shared.clone();
+        let certificate = async move {
+            match &shared.tls {
+                Some(tls) => tls.follow_files().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(stop, certificate);
         loop {
             tokio::select! {
                 () = &mut stop => break,
+                () = &mut certificate => {}
                 accepted = self.listener.accept() => match accepted {
                     Ok((socket, peer)) => handshakes.begin(|handshake| {
                         let shared = self.shared.clone();
@@ -184,20 +228,15 @@ fn log_panic(ended: Result<(), tokio::task::JoinError>) {
 /// One connection, from its first byte to its last.
 async fn serve(socket: TcpStream, peer: SocketAddr, handshake: Handshake, shared: Arc<Shared>) {
     prepare_socket(&socket);
-    let (reader, writer) = socket.into_split();
-    let mut input = Input::new(reader, shared.stop.clone());
-    let mut output = Output::new(writer);
     let limit = shared.options.handshake_timeout;
-    let admitted = tokio::time::timeout(
-        limit,
-        startup::admit(&mut input, &mut output, peer.ip(), &shared),
-    );
-    let client = match admitted.await {
-        Ok(Ok(Some(client))) => client,
+    let admitted = tokio::time::timeout(limit, admit(socket, peer.ip(), &handshake, &shared));
+    let (opened, client) = match admitted.await {
+        Ok(Ok(Some(admitted))) => admitted,
         // A cancel request, a refusal that has been told, or nobody there any more.
         Ok(Ok(None) | Err(_)) | Err(_) => return,
     };
     drop(handshake);
+    let (mut input, mut output) = (opened.input, opened.output);
     let ended = connection::run(&mut input, &mut output, client, &shared).await;
     if let Err(Ended::ShutDown) = ended {
         let farewell = Failure::fatal(
@@ -208,6 +247,22 @@ async fn serve(socket: TcpStream, peer: SocketAddr, handshake: Handshake, shared
         // The client may be gone as well; there is nothing left to do about it.
         _ = output.flush().await;
     }
+    output.close().await;
+}
+
+/// Brings a client in; `None` if there is nobody to serve.
+async fn admit(
+    socket: TcpStream,
+    address: IpAddr,
+    handshake: &Handshake,
+    shared: &Arc<Shared>,
+) -> Result<Option<(Opened, Client)>, Ended> {
+    let mut opened = encryption::open(socket, shared).await?;
+    let client = startup::admit(&mut opened, address, handshake, shared).await?;
+    if client.is_none() {
+        opened.output.close().await;
+    }
+    Ok(client.map(|client| (opened, client)))
 }
 
 fn prepare_socket(socket: &TcpStream) {

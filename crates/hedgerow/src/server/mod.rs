@@ -1,32 +1,37 @@
 //! The PostgreSQL server: any client that speaks protocol 3.0 may ask.
 //!
-//! One task a connection: [`startup`] lets the client in, [`connection`] carries out its
-//! messages, [`query`] runs statements through the SQL session, [`copy_out`] sends what COPY copies. The modules below them know no
+//! One task a connection: [`encryption`] begins TLS, [`startup`] lets the client in,
+//! [`connection`] carries out its messages, [`query`] runs statements through the SQL session, [`copy_out`] sends what COPY copies. The modules below them know no
 //! sockets: [`frontend`] and [`backend`] are the messages, [`scram`] the password dialogue,
 //! [`parameter`] values on the way in, [`statement`] what is prepared.
 //!
 //! Invariants: before a client has proven the password it gets ten seconds, sixteen kilobytes
 //! and one of a bounded number of places ([`handshakes`]), and a wrong password is answered
-//! slowly ([`throttle`]); a client that goes away takes its statement with it;
-//! no message, however malformed, ends more than its own connection.
+//! slowly ([`throttle`]); afterwards what it sends ([`wire`]), what it names ([`named`]) and how
+//! long it takes nothing of what it is sent are bounded; a client that goes away takes its
+//! statement with it; no message, however malformed, ends more than its own connection.
 //!
-//! Does not: TLS, which is why only loopback addresses are served.
+//! Without a certificate ([`tls`]) only loopback addresses are served.
 
 pub mod backend;
 pub mod cancel;
+pub mod certificate_hash;
 mod connection;
 mod copy_out;
+mod encryption;
 pub mod failure;
 pub mod frontend;
 mod handshakes;
 mod idle_limit;
 mod listener;
+mod named;
 mod parameter;
 mod query;
 pub mod scram;
 mod startup;
 mod statement;
 mod throttle;
+pub mod tls;
 mod wire;
 
 pub use listener::{ListenError, ResyncTable, Server, ServerOptions, SourceCommands, VerifyRows};

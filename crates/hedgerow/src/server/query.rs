@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
+use bytes::Bytes;
 use sql::{CopyOptions, Description, Outcome, RowStream, ScalarValue, Session, TransactionStatus};
 
 use super::backend::{self, ColumnDescription};
@@ -55,13 +56,15 @@ pub fn prepare(
     parameter_oids: Vec<u32>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if !name.is_empty() && connection.statements.contains_key(&name) {
+    if !name.is_empty() && connection.statements.contains(&name) {
         let message = format!("prepared statement {name:?} already exists");
         return Err(Failure::new("42P05", message));
     }
     connection.statements.remove(&name);
     let prepared = Prepared::new(parse_one(sql)?, parameter_oids);
-    connection.statements.insert(name, Arc::new(prepared));
+    connection
+        .statements
+        .insert(name, Arc::new(prepared), sql.len())?;
     backend::parse_complete(&mut output.buffer);
     Ok(())
 }
@@ -73,11 +76,12 @@ pub async fn bind(
     output: &mut Output,
 ) -> Result<(), Trouble> {
     let prepared = statement(connection, &bind.statement)?;
-    if !bind.portal.is_empty() && connection.portals.contains_key(&bind.portal) {
+    if !bind.portal.is_empty() && connection.portals.contains(&bind.portal) {
         let message = format!("cursor {:?} already exists", bind.portal);
         return Err(Failure::new("42P03", message).into());
     }
     let formats = Formats::new(&bind.result_formats)?;
+    let sent_bytes = bind.parameters.iter().flatten().map(Bytes::len).sum();
     let (portal, parameters) = (
         bind.portal.clone(),
         parameters(connection.session, &prepared, bind).await?,
@@ -88,7 +92,9 @@ pub async fn bind(
         formats,
         state: PortalState::Ready,
     };
-    connection.portals.insert(portal, portal_state);
+    connection
+        .portals
+        .insert(portal, portal_state, sent_bytes)?;
     backend::bind_complete(&mut output.buffer);
     Ok(())
 }

@@ -1,7 +1,12 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side, without channel binding.
+//! SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, RFC 7677), the server's side.
 //!
 //! 1. The client sends its nonce; the server answers with both nonces, salt and iterations.
 //! 2. The client proves that it knows the password; the server proves it in turn.
+//!
+//! With PLUS both also agree on which certificate the client was shown (`tls-server-end-point`):
+//! somebody in between with a certificate of their own is found out. Whoever takes PLUS off the
+//! list of mechanisms on the way is found out too, because the client then says that it could
+//! have bound the channel and was not offered to.
 //!
 //! Only keys derived from the password are kept in memory. An unknown user gets the same
 //! dialogue, with a salt that is fixed for its name, and fails at the same point after the same
@@ -15,8 +20,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The only mechanism that is offered without TLS.
-pub const MECHANISM: &str = "SCRAM-SHA-256";
+/// The mechanism that every client has.
+const MECHANISM: &str = "SCRAM-SHA-256";
+/// The one that binds the dialogue to the server's certificate.
+const MECHANISM_PLUS: &str = "SCRAM-SHA-256-PLUS";
+/// GS2 flag of the only channel binding that is known here.
+const BINDING_FLAG: &str = "p=tls-server-end-point";
 
 /// Four times the RFC's minimum: about 5 ms for a client.
 const ITERATIONS: u32 = 16_384;
@@ -35,6 +44,65 @@ pub enum ScramError {
     /// The proof does not fit the password, or there is no such user.
     #[error("wrong password or unknown user")]
     Refused,
+    /// The client was told by somebody else that the channel cannot be bound.
+    #[error(
+        "SCRAM channel binding negotiation error: the server offers channel binding, but the \
+         client has not been told so"
+    )]
+    Downgraded,
+    /// The client was shown another certificate.
+    #[error("SCRAM channel binding check failed")]
+    OtherCertificate,
+}
+
+/// How a dialogue hangs together with the channel that it runs over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding<'a> {
+    /// There is nothing to bind to: PLUS was not offered.
+    Unavailable,
+    /// PLUS was offered, and the client took the other one.
+    Declined,
+    /// PLUS, bound to the certificate with this hash.
+    Bound(&'a [u8]),
+}
+
+impl<'a> Binding<'a> {
+    /// The mechanisms that can be offered over a channel whose certificate has this hash, the
+    /// best one first.
+    pub fn mechanisms(certificate_hash: Option<&[u8]>) -> &'static [&'static str] {
+        match certificate_hash {
+            Some(_) => &[MECHANISM_PLUS, MECHANISM],
+            None => &[MECHANISM],
+        }
+    }
+
+    /// What the client's choice means; `None` if that mechanism was not offered.
+    pub fn chosen(mechanism: &str, certificate_hash: Option<&'a [u8]>) -> Option<Self> {
+        match (mechanism, certificate_hash) {
+            (MECHANISM, None) => Some(Self::Unavailable),
+            (MECHANISM, Some(_)) => Some(Self::Declined),
+            (MECHANISM_PLUS, Some(hash)) => Some(Self::Bound(hash)),
+            _ => None,
+        }
+    }
+
+    /// Whether the client's GS2 flag fits.
+    fn check(self, flag: &str) -> Result<(), ScramError> {
+        match (self, flag) {
+            (Self::Unavailable, "n" | "y") | (Self::Declined, "n") => Ok(()),
+            (Self::Declined, "y") => Err(ScramError::Downgraded),
+            (Self::Bound(_), BINDING_FLAG) => Ok(()),
+            _ => Err(ScramError::Malformed),
+        }
+    }
+
+    /// What the client has to repeat: its header, and what it is bound to.
+    fn input(self, header: &str) -> String {
+        match self {
+            Self::Unavailable | Self::Declined => BASE64.encode(header),
+            Self::Bound(hash) => BASE64.encode([header.as_bytes(), hash].concat()),
+        }
+    }
 }
 
 /// What the server knows: one user and keys derived from its password.
@@ -63,20 +131,17 @@ impl Verifier {
     }
 
     /// Answers the client-first-message of somebody who says to be `user`.
-    pub fn first(&self, user: &str, message: &[u8]) -> Result<Exchange<'_>, ScramError> {
-        let nonce: [u8; NONCE_BYTES] = rand::random();
-        self.first_with_nonce(user, message, &BASE64.encode(nonce))
-    }
-
-    fn first_with_nonce(
+    pub fn first(
         &self,
         user: &str,
         message: &[u8],
-        server_nonce: &str,
+        binding: Binding<'_>,
     ) -> Result<Exchange<'_>, ScramError> {
         let message = std::str::from_utf8(message).map_err(|_| ScramError::Malformed)?;
-        let (header, bare) = split_header(message)?;
+        let (flag, header, bare) = split_header(message)?;
+        binding.check(flag)?;
         let client_nonce = attribute(bare.split(',').nth(1), "r=")?;
+        let server_nonce = BASE64.encode(rand::random::<[u8; NONCE_BYTES]>());
         let known = user == self.user;
         let salt = if known {
             self.salt
@@ -88,7 +153,7 @@ impl Verifier {
         Ok(Exchange {
             verifier: self,
             known,
-            header: BASE64.encode(header),
+            channel: binding.input(header),
             nonce,
             client_first_bare: bare.to_owned(),
             answer,
@@ -107,8 +172,8 @@ impl Verifier {
 pub struct Exchange<'a> {
     verifier: &'a Verifier,
     known: bool,
-    /// The client's GS2 header, as it has to repeat it.
-    header: String,
+    /// The client's GS2 header and the channel, as it has to repeat them.
+    channel: String,
     nonce: String,
     client_first_bare: String,
     /// The server-first-message.
@@ -121,10 +186,13 @@ impl Exchange<'_> {
         let message = std::str::from_utf8(message).map_err(|_| ScramError::Malformed)?;
         let (without_proof, proof) = message.rsplit_once(",p=").ok_or(ScramError::Malformed)?;
         let mut attributes = without_proof.split(',');
-        let header = attribute(attributes.next(), "c=")?;
+        let channel = attribute(attributes.next(), "c=")?;
         let nonce = attribute(attributes.next(), "r=")?;
-        if header != self.header || nonce != self.nonce {
+        if nonce != self.nonce {
             return Err(ScramError::Malformed);
+        }
+        if channel != self.channel {
+            return Err(ScramError::OtherCertificate);
         }
         let proof = BASE64.decode(proof).map_err(|_| ScramError::Malformed)?;
         let proof = Key::try_from(proof).map_err(|_| ScramError::Malformed)?;
@@ -147,16 +215,14 @@ impl Exchange<'_> {
     }
 }
 
-/// Splits the client-first-message into its GS2 header (`n,,` or `y,,`, an authorisation
-/// identity allowed) and the rest.
-fn split_header(message: &str) -> Result<(&str, &str), ScramError> {
-    let binding_end = message.find(',').ok_or(ScramError::Malformed)?;
-    let identity = &message[binding_end + 1..];
+/// Splits the client-first-message into the flag of its GS2 header, the whole of that header
+/// (`n,,`, an authorisation identity allowed), and the rest.
+fn split_header(message: &str) -> Result<(&str, &str, &str), ScramError> {
+    let flag_end = message.find(',').ok_or(ScramError::Malformed)?;
+    let identity = &message[flag_end + 1..];
     let identity_end = identity.find(',').ok_or(ScramError::Malformed)?;
-    if !matches!(&message[..binding_end], "n" | "y") {
-        return Err(ScramError::Malformed);
-    }
-    Ok(message.split_at(binding_end + 1 + identity_end + 1))
+    let (header, bare) = message.split_at(flag_end + 1 + identity_end + 1);
+    Ok((&message[..flag_end], header, bare))
 }
 
 fn attribute<'a>(part: Option<&'a str>, prefix: &str) -> Result<&'a str, ScramError> {
@@ -197,27 +263,36 @@ fn salted_password(password: &[u8], salt: &[u8]) -> Key {
 mod tests {
     use super::*;
 
+    /// A server that knows "right".
+    fn server() -> Verifier {
+        Verifier::new("hedgerow", "right")
+    }
+
     /// A client's final message, made from what a client knows.
-    fn client_last(password: &str, first_bare: &str, answer: &str) -> String {
-        let mut parts = answer.split(',');
-        let nonce = attribute(parts.next(), "r=").expect("a nonce");
-        let salt = BASE64
-            .decode(attribute(parts.next(), "s=").expect("a salt"))
-            .expect("base64");
-        let salted = salted_password(password.as_bytes(), &salt);
-        let client_key = hmac(&salted, b"Client Key");
+    fn client_last(salted: &Key, first_bare: &str, answer: &str, channel: &[u8]) -> String {
+        let nonce = attribute(answer.split(',').next(), "r=").expect("a nonce");
+        let client_key = hmac(salted, b"Client Key");
         let stored_key: Key = Sha256::digest(client_key).into();
-        let without_proof = format!("c={},r={nonce}", BASE64.encode("n,,"));
+        let without_proof = format!("c={},r={nonce}", BASE64.encode(channel));
         let auth_message = format!("{first_bare},{answer},{without_proof}");
         let signature = hmac(&stored_key, auth_message.as_bytes());
         let proof: Key = std::array::from_fn(|i| client_key[i] ^ signature[i]);
         format!("{without_proof},p={}", BASE64.encode(proof))
     }
 
+    /// What a client makes of its password and the server's answer.
+    fn salted(password: &str, answer: &str) -> Key {
+        let salt = attribute(answer.split(',').nth(1), "s=").expect("a salt");
+        let salt = BASE64.decode(salt).expect("base64");
+        salted_password(password.as_bytes(), &salt)
+    }
+
     fn attempt(user: &str, password: &str) -> Result<String, ScramError> {
-        let verifier = Verifier::new("hedgerow", "right");
-        let exchange = verifier.first(user, b"n,,n=,r=abc")?;
-        exchange.last(client_last(password, "n=,r=abc", &exchange.answer).as_bytes())
+        let server = server();
+        let exchange = server.first(user, b"n,,n=,r=abc", Binding::Unavailable)?;
+        let salted = salted(password, &exchange.answer);
+        let last = client_last(&salted, "n=,r=abc", &exchange.answer, b"n,,");
+        exchange.last(last.as_bytes())
     }
 
     #[test]
@@ -232,10 +307,48 @@ mod tests {
     }
 
     #[test]
+    fn a_dialogue_can_be_bound_to_the_certificate() {
+        let server = server();
+        let offer = server.first("hedgerow", b"n,,n=,r=abc", Binding::Unavailable);
+        let salted = salted("right", &offer.expect("an exchange").answer);
+        // A client that chooses `mechanism`, says `flag`, and was shown the certificate `seen`.
+        let attempt = |mechanism: &str, offered: Option<&[u8]>, flag: &str, seen: &[u8]| {
+            let binding = Binding::chosen(mechanism, offered).ok_or(ScramError::Malformed)?;
+            let first = format!("{flag},,n=,r=abc");
+            let exchange = server.first("hedgerow", first.as_bytes(), binding)?;
+            let channel = [flag.as_bytes(), b",,", seen].concat();
+            let last = client_last(&salted, "n=,r=abc", &exchange.answer, &channel);
+            exchange.last(last.as_bytes())
+        };
+        let own: &[u8] = b"own certificate";
+        let bound = attempt(MECHANISM_PLUS, Some(own), BINDING_FLAG, own);
+        assert!(bound.is_ok_and(|answer| answer.starts_with("v=")));
+        let between = attempt(MECHANISM_PLUS, Some(own), BINDING_FLAG, b"another");
+        assert_eq!(between, Err(ScramError::OtherCertificate));
+        // Nobody has to bind; but who would have and was told that it cannot be was lied to.
+        assert!(attempt(MECHANISM, Some(own), "n", b"").is_ok());
+        let downgraded = attempt(MECHANISM, Some(own), "y", b"");
+        assert_eq!(downgraded, Err(ScramError::Downgraded));
+        assert!(attempt(MECHANISM, None, "y", b"").is_ok());
+        for (mechanism, offered, flag) in [
+            (MECHANISM_PLUS, None, BINDING_FLAG),
+            (MECHANISM_PLUS, Some(own), "n"),
+            (MECHANISM_PLUS, Some(own), "p=tls-unique"),
+            (MECHANISM, Some(own), BINDING_FLAG),
+            ("SCRAM-SHA-1", None, "n"),
+        ] {
+            let refused = attempt(mechanism, offered, flag, own);
+            assert_eq!(refused, Err(ScramError::Malformed), "{mechanism} {flag}");
+        }
+    }
+
+    #[test]
     fn an_unknown_user_keeps_its_salt() {
         let verifier = Verifier::new("hedgerow", "right");
         let salt = |user| {
-            let exchange = verifier.first(user, b"n,,n=,r=abc").expect("an exchange");
+            let exchange = verifier
+                .first(user, b"n,,n=,r=abc", Binding::Unavailable)
+                .expect("an exchange");
             exchange.answer.split(',').nth(1).map(str::to_owned)
         };
         assert_eq!(salt("nobody"), salt("nobody"));
@@ -270,12 +383,14 @@ mod tests {
             "n,,n=,r=",
         ] {
             assert!(
-                verifier.first("hedgerow", message.as_bytes()).is_err(),
+                verifier
+                    .first("hedgerow", message.as_bytes(), Binding::Unavailable)
+                    .is_err(),
                 "{message}"
             );
         }
         let exchange = verifier
-            .first("hedgerow", b"n,,n=,r=abc")
+            .first("hedgerow", b"n,,n=,r=abc", Binding::Unavailable)
             .expect("an exchange");
         for message in ["", "c=biws", "c=biws,r=abc,p=AA==", "c=eSws,r=abc,p="] {
             assert_eq!(

@@ -9,10 +9,12 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::backend;
 use super::cancel::Registration;
+use super::encryption::{Channel, Opened};
 use super::failure::Failure;
 use super::frontend::{self, FirstPacket, Startup};
+use super::handshakes::{Handshake, Stage};
 use super::listener::Shared;
-use super::scram::{self, ScramError};
+use super::scram::{Binding, ScramError};
 use super::wire::{Ended, Input, Output};
 
 /// A client that has been let in.
@@ -27,27 +29,28 @@ pub struct Client {
 
 /// SQLSTATE for a wrong password, and for an unknown user.
 const WRONG_PASSWORD: &str = "28P01";
-
-/// Answer to a request for encryption that is not available.
-const NO_ENCRYPTION: u8 = b'N';
+/// SQLSTATE for a client that may not come in this way.
+const NOT_AUTHORIZED: &str = "28000";
 
 /// Lets the client in; `None` when it only wanted to cancel, or was refused and told so.
 pub async fn admit(
-    input: &mut Input,
-    output: &mut Output,
+    opened: &mut Opened,
     address: IpAddr,
+    handshake: &Handshake,
     shared: &Arc<Shared>,
 ) -> Result<Option<Client>, Ended> {
-    match negotiate(input, output, shared).await? {
+    handshake.reach(Stage::Asking);
+    match negotiate(opened, address, handshake, shared).await? {
         Ok(client) => Ok(client),
         Err(failure) => {
+            handshake.reach(Stage::Refused);
             if failure.code == WRONG_PASSWORD {
                 let delay = shared.throttle.delay(address, Instant::now());
                 tracing::warn!(%address, "{}", failure.message);
                 tokio::time::sleep(delay).await;
             }
-            backend::error_response(&failure, &mut output.buffer);
-            output.flush().await?;
+            backend::error_response(&failure, &mut opened.output.buffer);
+            opened.output.flush().await?;
             Ok(None)
         }
     }
@@ -56,47 +59,38 @@ pub async fn admit(
 type Admission<T> = Result<Result<T, Failure>, Ended>;
 
 async fn negotiate(
-    input: &mut Input,
-    output: &mut Output,
+    opened: &mut Opened,
+    address: IpAddr,
+    handshake: &Handshake,
     shared: &Arc<Shared>,
 ) -> Admission<Option<Client>> {
-    let startup = match first_packets(input, output, shared).await? {
-        Ok(Some(startup)) => startup,
-        Ok(None) => return Ok(Ok(None)),
+    let startup = match opened.first.clone() {
+        Ok(FirstPacket::Startup(startup)) => startup,
+        Ok(FirstPacket::Cancel(key)) => {
+            shared.cancels.cancel(key);
+            return Ok(Ok(None));
+        }
+        Ok(FirstPacket::SslRequest | FirstPacket::GssRequest) => return Ok(Ok(None)),
         Err(failure) => return Ok(Err(failure)),
     };
     let Some(user) = startup.parameter("user").filter(|user| !user.is_empty()) else {
         let message = "no PostgreSQL user name specified in startup packet";
-        return Ok(Err(Failure::fatal("28000", message)));
+        return Ok(Err(Failure::fatal(NOT_AUTHORIZED, message)));
     };
-    negotiate_version(&startup, output);
-    if let Err(failure) = authenticate(user, input, output, shared).await? {
+    if opened.channel == Channel::Plain && !shared.options.takes_plain(address) {
+        return Ok(Err(unencrypted(address)));
+    }
+    negotiate_version(&startup, &mut opened.output);
+    if let Err(failure) = authenticate(user, opened, handshake, shared).await? {
         return Ok(Err(failure));
     }
-    Ok(open(&startup, user, output, shared).map(Some))
+    Ok(open(&startup, user, &mut opened.output, shared).map(Some))
 }
 
-/// Packets up to the one that names the user. `None` after a cancel request.
-async fn first_packets(
-    input: &mut Input,
-    output: &mut Output,
-    shared: &Arc<Shared>,
-) -> Admission<Option<Startup>> {
-    loop {
-        match frontend::take_first_packet(&mut input.buffer) {
-            Ok(Some(FirstPacket::SslRequest | FirstPacket::GssRequest)) => {
-                output.buffer.extend_from_slice(&[NO_ENCRYPTION]);
-                output.flush().await?;
-            }
-            Ok(Some(FirstPacket::Cancel(key))) => {
-                shared.cancels.cancel(key);
-                return Ok(Ok(None));
-            }
-            Ok(Some(FirstPacket::Startup(startup))) => return Ok(Ok(Some(startup))),
-            Ok(None) => input.read().await?,
-            Err(error) => return Ok(Err(error.into())),
-        }
-    }
+fn unencrypted(address: IpAddr) -> Failure {
+    let message = format!("no encryption: connections from {address} have to be encrypted");
+    Failure::fatal(NOT_AUTHORIZED, message)
+        .with_hint("Connect with sslmode=require, or better with sslmode=verify-full.")
 }
 
 /// Tells a client that asks for more than protocol 3.0 what it gets.
@@ -111,11 +105,18 @@ fn negotiate_version(startup: &Startup, output: &mut Output) {
 /// The SCRAM dialogue.
 async fn authenticate(
     user: &str,
-    input: &mut Input,
-    output: &mut Output,
+    opened: &mut Opened,
+    handshake: &Handshake,
     shared: &Shared,
 ) -> Admission<()> {
-    backend::authentication_sasl(&[scram::MECHANISM], &mut output.buffer);
+    let Opened {
+        input,
+        output,
+        channel,
+        ..
+    } = opened;
+    let certificate_hash = channel.certificate_hash();
+    backend::authentication_sasl(Binding::mechanisms(certificate_hash), &mut output.buffer);
     output.flush().await?;
     let first = match password_message(input).await? {
         Ok(body) => body,
@@ -125,14 +126,15 @@ async fn authenticate(
         Ok(initial) => initial,
         Err(error) => return Ok(Err(error.into())),
     };
-    if mechanism != scram::MECHANISM {
+    let Some(binding) = Binding::chosen(&mechanism, certificate_hash) else {
         let message = format!("SASL mechanism {mechanism:?} is not offered");
         return Ok(Err(Failure::fatal("08P01", message)));
-    }
-    let exchange = match shared.verifier.first(user, &data) {
+    };
+    let exchange = match shared.verifier.first(user, &data, binding) {
         Ok(exchange) => exchange,
         Err(error) => return Ok(Err(refusal(user, error))),
     };
+    handshake.reach(Stage::Proving);
     backend::authentication_sasl_continue(&exchange.answer, &mut output.buffer);
     output.flush().await?;
     let last = match password_message(input).await? {
@@ -162,6 +164,10 @@ async fn password_message(input: &mut Input) -> Admission<bytes::Bytes> {
 fn refusal(user: &str, error: ScramError) -> Failure {
     match error {
         ScramError::Malformed => Failure::fatal("08P01", error.to_string()),
+        ScramError::Downgraded | ScramError::OtherCertificate => {
+            tracing::warn!("{error}: somebody may be between {user:?} and this server");
+            Failure::fatal(NOT_AUTHORIZED, error.to_string())
+        }
         ScramError::Refused => {
             let message = format!("password authentication failed for user {user:?}");
             Failure::fatal(WRONG_PASSWORD, message).with_hint(

@@ -1,19 +1,42 @@
-//! The two directions of a connection's socket, each with its buffer.
+//! The two directions of a connection, each with its buffer.
+//!
+//! Invariants: only so many connections at a time have a message larger than [`SMALL_BYTES`] in
+//! memory; the others' wait. A client that takes no byte of what it is sent for [`SEND_PATIENCE`] is gone, so
+//! that it does not keep its place, its memory and its snapshot for ever. One that reads slowly,
+//! but reads, is waited for.
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::watch;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
 
 /// Bytes asked from the socket at once.
 const READ_BYTES: usize = 16 << 10;
 /// Input that is read ahead while a statement runs, bytes.
 const READ_AHEAD_BYTES: usize = 64 << 10;
+/// A message up to this size needs no place among the large ones, bytes.
+const SMALL_BYTES: usize = 1 << 20;
+/// Large messages of all connections at a time. One may have 64 MiB.
+pub const LARGE_MESSAGES: usize = 2;
 /// Output that is collected before it is written, bytes.
 const WRITE_BYTES: usize = 64 << 10;
+/// A buffer that a long row has made larger than this is given back, bytes.
+const KEPT_BYTES_MAX: usize = 4 * WRITE_BYTES;
+/// How long a client may take no byte of what it is sent. A person who looks at the first rows of
+/// a large result has this long.
+const SEND_PATIENCE: Duration = Duration::from_secs(300);
+/// How long saying goodbye may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The client's half that is read, plain or out of TLS.
+pub type Reader = Box<dyn AsyncRead + Send + Unpin>;
+/// The client's half that is written to.
+pub type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Why a connection ends.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +44,9 @@ pub enum Ended {
     /// The client has closed it, or it broke.
     #[error("the client has gone")]
     ClientGone,
+    /// The client takes no bytes.
+    #[error("the client takes nothing of what it is sent")]
+    ClientStuck,
     /// The server is told to stop.
     #[error("the server shuts down")]
     ShutDown,
@@ -34,24 +60,38 @@ impl From<io::Error> for Ended {
 
 /// What comes from the client.
 pub struct Input {
-    reader: OwnedReadHalf,
+    reader: Reader,
     stop: watch::Receiver<bool>,
+    places: Arc<Semaphore>,
+    /// Held while the buffer is larger than [`SMALL_BYTES`].
+    place: Option<OwnedSemaphorePermit>,
     /// Bytes that have arrived and are not taken yet.
     pub buffer: BytesMut,
 }
 
 impl Input {
-    /// Input from a socket, ended by `stop`.
-    pub fn new(reader: OwnedReadHalf, stop: watch::Receiver<bool>) -> Self {
+    /// Input after what has arrived in `buffer`, ended by `stop`.
+    pub fn new(
+        reader: Reader,
+        buffer: BytesMut,
+        stop: watch::Receiver<bool>,
+        places: Arc<Semaphore>,
+    ) -> Self {
         Self {
             reader,
             stop,
-            buffer: BytesMut::new(),
+            places,
+            place: None,
+            buffer,
         }
     }
 
-    /// Waits for more bytes.
+    /// Waits for more bytes; of a large message, for its turn among the large ones first.
     pub async fn read(&mut self) -> Result<(), Ended> {
+        if self.buffer.len() > SMALL_BYTES && self.place.is_none() {
+            let place = self.places.clone().acquire_owned();
+            self.place = Some(place.await.expect("the places are never closed"));
+        }
         self.buffer.reserve(READ_BYTES);
         tokio::select! {
             read = self.reader.read_buf(&mut self.buffer) => match read? {
@@ -59,6 +99,15 @@ impl Input {
                 _ => Ok(()),
             },
             _ = self.stop.wait_for(|stop| *stop) => Err(Ended::ShutDown),
+        }
+    }
+
+    /// After a large message: its memory and its place are free again.
+    pub fn give_back(&mut self) {
+        if self.place.is_some() && self.buffer.len() <= SMALL_BYTES {
+            // What is left shares its memory with the message that was cut off before it.
+            self.buffer = BytesMut::from(&self.buffer[..]);
+            self.place = None;
         }
     }
 
@@ -83,27 +132,43 @@ impl Input {
 
 /// What goes to the client.
 pub struct Output {
-    writer: OwnedWriteHalf,
+    writer: Writer,
     /// Messages that are not written yet.
     pub buffer: BytesMut,
 }
 
 impl Output {
-    /// Output to a socket.
-    pub fn new(writer: OwnedWriteHalf) -> Self {
+    /// Output to a client.
+    pub fn new(writer: Writer) -> Self {
         Self {
             writer,
-            buffer: BytesMut::with_capacity(WRITE_BYTES),
+            buffer: BytesMut::new(),
         }
     }
 
     /// Writes everything.
     pub async fn flush(&mut self) -> Result<(), Ended> {
-        if !self.buffer.is_empty() {
-            self.writer.write_all(&self.buffer).await?;
-            self.buffer.clear();
+        if self.buffer.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let mut sent = 0;
+        while sent < self.buffer.len() {
+            match in_time(self.writer.write(&self.buffer[sent..])).await? {
+                0 => return Err(Ended::ClientGone),
+                taken => sent += taken,
+            }
+        }
+        self.buffer.clear();
+        if self.buffer.capacity() > KEPT_BYTES_MAX {
+            self.buffer = BytesMut::new();
+        }
+        in_time(self.writer.flush()).await
+    }
+
+    /// Says that nothing more will come.
+    pub async fn close(&mut self) {
+        // Whether the client hears it or not, the connection is over.
+        _ = timeout(CLOSE_PATIENCE, self.writer.shutdown()).await;
     }
 
     /// Writes if enough has been collected. A client that reads slowly makes it wait.
@@ -113,5 +178,12 @@ impl Output {
         } else {
             Ok(())
         }
+    }
+}
+
+async fn in_time<T>(sending: impl Future<Output = io::Result<T>>) -> Result<T, Ended> {
+    match timeout(SEND_PATIENCE, sending).await {
+        Ok(sent) => Ok(sent?),
+        Err(_) => Err(Ended::ClientStuck),
     }
 }

@@ -95,6 +95,15 @@ struct FilterPlace {
     checksum: u32,
 }
 
+/// Pages for whoever scans.
+#[derive(Debug)]
+pub struct LoadedPages {
+    /// The pages, at least one.
+    pub pages: VecDeque<Arc<Page>>,
+    /// Whether the first one was in the cache; then there is one. Otherwise all came from disk.
+    pub from_cache: bool,
+}
+
 struct LoadedFilter {
     filter: Filter,
     _room: FilterRoom,
@@ -260,10 +269,11 @@ impl Segment {
         &self,
         indices: Range<usize>,
         cache: &PageCache,
-    ) -> Result<VecDeque<Arc<Page>>, StoreError> {
+    ) -> Result<LoadedPages, StoreError> {
         let first = indices.start;
         let is_missing = |&index: &usize| !self.is_cached(index, cache);
         let missing = first..first + indices.take_while(is_missing).count();
+        let from_cache = missing.is_empty();
         // Nothing is kept of a retired segment, so nothing is read before it is needed.
         let extents = match missing.len() > 1 && !self.retired.load(Ordering::Acquire) {
             true => self.read_extents(missing.clone()).unwrap_or_default(),
@@ -277,10 +287,11 @@ impl Segment {
         });
         let cached = checked.map(|(index, page)| self.cached_page(index, cache, || Ok(page)));
         let pages: VecDeque<Arc<Page>> = cached.collect::<Result<_, _>>()?;
-        match pages.is_empty() {
-            true => Ok([self.load_page(first, cache)?].into()),
-            false => Ok(pages),
-        }
+        let pages = match pages.is_empty() {
+            true => [self.load_page(first, cache)?].into(),
+            false => pages,
+        };
+        Ok(LoadedPages { pages, from_cache })
     }
 
     fn page_key(&self, index: usize) -> PageKey {

@@ -320,7 +320,10 @@ fn pages_read_together_are_cached_apart_and_a_damaged_one_fails_in_its_turn() {
     std::fs::write(folder.file(&info), bytes).expect("write");
 
     let cache = PageCache::new(1 << 20, PAGE_BYTES, CachePolicy::default());
-    let load = |indices| segment.load_pages(indices, &cache).map(|pages| pages.len());
+    let load = |indices| {
+        let loaded = segment.load_pages(indices, &cache);
+        loaded.map(|loaded| loaded.pages.len())
+    };
     assert_eq!(load(0..6).expect("those before the damaged one"), 3);
     assert_eq!(load(0..6).expect("the first one is cached"), 1);
     assert!(load(3..6).is_err());

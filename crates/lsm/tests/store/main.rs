@@ -14,5 +14,6 @@ mod merging;
 mod metered_disk;
 mod model;
 mod rows;
+mod scan_counts;
 mod tables;
 mod warming;

@@ -20,16 +20,17 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
 };
 use futures::stream;
-use lsm::{KeyRange, Scan, ScanRequest, Snapshot};
+use lsm::{KeyRange, Scan, ScanRequest, Snapshot, StoreError};
 use types::{ColumnType, TableId, TableSchema};
 
+use super::scan_metrics::{ScanMetrics, note_extent};
 use crate::error::SqlError;
 
 /// What is read.
@@ -79,6 +80,29 @@ impl ScanExec {
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+}
+
+impl ScanTarget {
+    fn error(&self, error: &StoreError) -> SqlError {
+        SqlError::from_store(error, Some(&self.schema.name.to_string()))
+    }
+}
+
+impl ScanExec {
+    /// Tells what all its ranges, which lie side by side, leave to be read.
+    fn note_extent(&self) -> Result<()> {
+        let (Some(first), Some(last)) = (self.ranges.first(), self.ranges.last()) else {
+            return Ok(());
+        };
+        let range = KeyRange {
+            start: first.start.clone(),
+            end: last.end.clone(),
+        };
+        let target = &self.target;
+        let extent = target.snapshot.extent(target.table, &range);
+        note_extent(&self.metrics, extent.map_err(|error| target.error(&error))?);
+        Ok(())
     }
 }
 
@@ -167,13 +191,16 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if partition == 0 {
+            self.note_extent()?;
+        }
         let reader = Reader {
             target: self.target.clone(),
             schema: self.schema(),
             range: self.ranges.get(partition).cloned(),
             scan: None,
             left: self.limit.unwrap_or(usize::MAX),
-            metrics: BaselineMetrics::new(&self.metrics, partition),
+            metrics: ScanMetrics::new(&self.metrics, partition),
         };
         let batches = stream::iter(reader);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
@@ -214,13 +241,13 @@ struct Reader {
     scan: Option<Scan>,
     /// Rows still wanted.
     left: usize,
-    metrics: BaselineMetrics,
+    metrics: ScanMetrics,
 }
 
 impl Reader {
     fn read(&mut self) -> Result<Option<RecordBatch>> {
-        let of_table =
-            |error| SqlError::from_store(&error, Some(&self.target.schema.name.to_string()));
+        let target = self.target.clone();
+        let of_table = |error| target.error(&error);
         if let Some(range) = self.range.take() {
             let request = ScanRequest {
                 projection: self.target.stored.clone(),
@@ -234,7 +261,12 @@ impl Reader {
                     .map_err(of_table)?,
             );
         }
-        let Some(batch) = self.scan.as_mut().and_then(Iterator::next) else {
+        let Some(scan) = &mut self.scan else {
+            return Ok(None);
+        };
+        let batch = scan.next();
+        self.metrics.note(scan.counts());
+        let Some(batch) = batch else {
             self.scan = None;
             return Ok(None);
         };
@@ -258,12 +290,12 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let timer = self.metrics.elapsed_compute().clone();
+        let timer = self.metrics.baseline.elapsed_compute().clone();
         let _running = timer.timer();
         let result = self.read();
         match &result {
-            Ok(Some(batch)) => self.metrics.record_output(batch.num_rows()),
-            Ok(None) => self.metrics.done(),
+            Ok(Some(batch)) => self.metrics.baseline.record_output(batch.num_rows()),
+            Ok(None) => self.metrics.baseline.done(),
             Err(_) => {
                 self.range = None;
                 self.scan = None;

@@ -4,6 +4,7 @@
 
 mod answers;
 mod catalog;
+mod explain;
 mod harness;
 mod lookups;
 mod statements;

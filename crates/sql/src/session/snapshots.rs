@@ -1,0 +1,79 @@
+//! What a statement reads: when it may begin, and at which snapshot.
+
+use std::sync::Arc;
+
+use lsm::Snapshot;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Session;
+use crate::error::SqlError;
+use crate::query::{until, until_canceled};
+
+impl Session {
+    /// Whether the next statement need not wait before it reads a table.
+    pub(super) fn is_readable(&self) -> bool {
+        let wait_for = self.shared.state.lock().settings.wait_for();
+        self.in_snapshot()
+            || (self.engine.is_caught_up()
+                && wait_for.is_none_or(|position| self.engine.store.visible() >= position))
+    }
+
+    /// Waits until the next statement may read a table: the copy has caught up since the start,
+    /// and holds the position that the client waits for (`hedgerow.wait_for`).
+    pub(super) async fn wait_until_readable(
+        &self,
+        canceled: &mut watch::Receiver<bool>,
+    ) -> Result<(), SqlError> {
+        if self.is_readable() {
+            return Ok(());
+        }
+        let (wait_for, timeout) = {
+            let state = self.shared.state.lock();
+            (
+                state.settings.wait_for(),
+                state.settings.statement_timeout(),
+            )
+        };
+        let waiting = async {
+            self.engine.wait_until_caught_up().await?;
+            match wait_for {
+                Some(position) => self.engine.wait_until_visible(position).await,
+                None => Ok(()),
+            }
+        };
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        tokio::select! {
+            waited = waiting => waited,
+            () = until_canceled(canceled) => Err(SqlError::canceled()),
+            () = until(deadline) => Err(SqlError::timed_out()),
+        }
+    }
+
+    /// Whether the open transaction has its snapshot.
+    fn in_snapshot(&self) -> bool {
+        let state = self.shared.state.lock();
+        state
+            .transaction
+            .as_ref()
+            .is_some_and(|transaction| transaction.snapshot.is_some())
+    }
+
+    /// The snapshot for the next statement.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        let mut state = self.shared.state.lock();
+        if let Some(snapshot) = state.transaction.as_ref().and_then(|t| t.snapshot.clone()) {
+            return snapshot;
+        }
+        let snapshot = Arc::new(self.engine.store.pin());
+        assert!(
+            snapshot.position() >= state.seen,
+            "positions of a session never go back"
+        );
+        state.seen = snapshot.position();
+        if let Some(transaction) = &mut state.transaction {
+            transaction.snapshot = Some(snapshot.clone());
+        }
+        snapshot
+    }
+}
