@@ -182,6 +182,8 @@ impl NodeSettings {
 /// The settings of `serve`.
 pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig), SettingsError> {
     let file = SettingsFile::read(arguments.source.config.as_deref())?;
+    let tls = tls_files(&arguments, &file)?;
+    let tls_required = is_tls_required(&arguments, &file);
     let data = arguments
         .data
         .or(file.data.clone())
@@ -193,8 +195,8 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig)
     let node = NodeSettings {
         listen: arguments.listen.or(file.listen).unwrap_or(default.listen),
         web: arguments.web.or(file.web),
-        tls: tls_files(&arguments, &file)?,
-        tls_required: is_tls_required(&arguments, &file),
+        tls,
+        tls_required,
         memory: arguments.memory.or(file.memory).unwrap_or(default.memory),
         spill: arguments.spill.or(file.spill).unwrap_or(default.spill),
         threads: arguments
