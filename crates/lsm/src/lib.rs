@@ -15,6 +15,7 @@
 
 mod batch;
 mod block;
+mod buffer_upkeep;
 mod byte_fields;
 mod c0;
 mod compaction_buffer;
@@ -33,6 +34,7 @@ mod memory_run;
 mod merge;
 mod merge_job;
 mod merge_step;
+mod merge_turns;
 #[cfg(not(feature = "museum"))]
 mod museum;
 mod policy;

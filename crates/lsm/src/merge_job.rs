@@ -10,248 +10,48 @@
 //!    segments that went leave the cache now, their files when the last reader lets go. So a merge
 //!    needs room for a few segments, not for all of its output.
 //!
-//! Between two batches a merge makes way for much smaller ones, most of them of other trees: one
-//! thread does all merges, and a large one takes a minute.
+//! Which runs are merged and when, and how merges make way for one another, is `merge_turns`.
 //!
 //! A failure or shut-down leaves the tree as it was after the last step.
 //!
 //! Under policies that are baselines nothing moves, and there is one step, at the end.
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use types::key::SortKey;
 
 use crate::block::Summary;
-use crate::compaction_buffer::{BufferOptions, Consumed};
+use crate::compaction_buffer::Consumed;
 use crate::cursor::{Cursor, PageSource};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
 use crate::manifest::{Edit, RunId};
 use crate::merge::Merger;
-use crate::merge_step::{MergeStep, Outcome};
+use crate::merge_step::MergeStep;
 use crate::museum::{self, Exhibit};
-use crate::policy::{self, Runs};
 use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunShape, RunWriter, Uncommitted};
 use crate::segment::{Segment, SegmentId, SegmentInfo};
-use crate::stats::MergeState;
 use crate::store::Store;
 use crate::tree::{Claim, Tree};
-use crate::version::Version;
 use crate::warming::Warmer;
-
-/// After so long without a flush a store is idle: longer than there is between two flushes of a
-/// source that is busy, or of one whose changes are made durable every second.
-const IDLE: Duration = Duration::from_secs(2);
-
-/// A tree that has this many times as many runs as it may have is crowded: merges are far behind.
-const CROWDED_TIMES: usize = 2;
-
-/// A merge of more bytes is too long for a flush to wait for: half a second, where all processors
-/// are busy.
-const RELIEF_BYTES_MAX: u64 = 16 << 20;
-
-/// Runs that a flush merges at least: fewer would be written again too soon.
-const RELIEF_RUNS_MIN: usize = 4;
-
-/// A merge makes way for others that are so many times smaller.
-const SMALLER_TIMES: u64 = 4;
 
 /// A segment smaller than this share of the full size is rewritten, so that small ones join.
 const MOVED_SHARE_MIN: u64 = 4;
 
-/// What a merge knows of those for which it made way.
-struct Way {
-    /// Its own bytes.
-    bytes: u64,
-    /// The last flush after which it looked for smaller ones.
-    flushed_us: u64,
-    /// When it began.
-    started: Duration,
-    /// The time that others took of it: at most half, so that it ends, too.
-    made: Duration,
-}
-
 impl Store {
-    /// Whether some tree has runs to merge.
-    pub(crate) fn merge_is_due(&self) -> bool {
-        let lowest = self.snapshots().retention_on_disk().lowest();
-        let is_idle = self.is_idle();
-        let choose =
-            |version: &Version, taken: &[bool]| self.choose(version, taken, lowest, is_idle);
-        self.trees().iter().any(|tree| tree.has_claim(choose))
-    }
-
-    /// What the tree's merges are at. What only an idle store would do is not due.
-    pub(crate) fn merge_state(&self, tree: &Arc<Tree>) -> MergeState {
-        if tree.is_merging() {
-            return MergeState::UnderWay;
-        }
-        let lowest = self.snapshots().retention_on_disk().lowest();
-        let is_due = |version: &Version, taken: &[bool]| self.choose(version, taken, lowest, false);
-        match tree.has_claim(is_due) {
-            true => MergeState::Due,
-            false => MergeState::None,
-        }
-    }
-
-    /// Does one merge, in the tree with the most runs that has one to do.
-    pub(crate) fn merge_if_due(&self) -> Result<bool, StoreError> {
-        self.trim_buffers_if_due();
-        match self.claim_up_to(u64::MAX) {
-            Some(claim) => self.merge_claimed(claim),
-            None => Ok(false),
-        }
-    }
-
-    /// Merges the newest runs of a tree that has far too many, as long as that is short. A flush
-    /// calls it before it adds another run: merges have the lower priority, and would never catch up
-    /// with a writer who needs all processors.
-    pub(crate) fn relieve(&self, tree: &Arc<Tree>) -> Result<(), StoreError> {
-        let runs_max = self.factory.options.runs_max;
-        let is_crowded = tree.version().runs.len() >= runs_max * CROWDED_TIMES;
-        if !is_crowded || !self.factory.options.merge_policy.installs_steps() {
-            return Ok(());
-        }
-        let lowest = self.snapshots().retention_on_disk().lowest();
-        let choose = |version: &Version, taken: &[bool]| {
-            let chosen = self.choose(version, taken, lowest, false)?;
-            newest_within(version, chosen, RELIEF_BYTES_MAX)
-        };
-        if let Some(claim) = tree.claim(choose) {
-            self.merge_beside(claim)?;
-        }
-        Ok(())
-    }
-
-    /// The next merge of at most so many bytes, in the tree with the most runs that has one.
-    fn claim_up_to(&self, bytes_max: u64) -> Option<Claim> {
-        let lowest = self.snapshots().retention_on_disk().lowest();
-        let is_idle = self.is_idle();
-        let choose = |version: &Version, taken: &[bool]| {
-            let chosen = self.choose(version, taken, lowest, is_idle)?;
-            (bytes_of(version, &chosen) <= bytes_max).then_some(chosen)
-        };
-        let mut trees = self.trees();
-        // Cached: the numbers may change while the trees are sorted.
-        trees.sort_by_cached_key(|tree| Reverse(tree.version().runs.len()));
-        trees.iter().find_map(|tree| tree.claim(choose))
-    }
-
-    fn merge_claimed(&self, claim: Claim) -> Result<bool, StoreError> {
-        self.flush_signal.notify(); // A flush may have waited for it to begin,
-        self.counters.merges_running.fetch_add(1, Ordering::Relaxed);
-        let result = self.merge(&claim);
-        self.counters.merges_running.fetch_sub(1, Ordering::Relaxed);
-        if let Err(StoreError::Corrupt { .. }) = &result {
-            // The same merge would fail in the same place for ever.
-            claim.tree.stop_merging();
-        }
-        drop(claim);
-        self.flush_signal.notify(); // or for room for the next one.
-        result
-    }
-
-    /// Merges beside other work, which goes on after a failure unless nothing can be durable any
-    /// more. False when nothing more should be merged beside it now.
-    fn merge_beside(&self, claim: Claim) -> Result<bool, StoreError> {
-        let table = claim.tree.layout.table;
-        match self.merge_claimed(claim) {
-            Err(error @ StoreError::Poisoned(_)) => Err(error),
-            Err(error) => {
-                tracing::warn!(%table, %error, "a merge failed");
-                Ok(false)
-            }
-            done => done,
-        }
-    }
-
-    /// Lets smaller merges go first that have become due since the last call: those of small trees
-    /// take a moment, and would wait for as long as the large one goes on.
-    fn make_way(&self, way: &mut Way) -> Result<(), StoreError> {
-        let flushed_us = self.flushed_us.load(Ordering::Relaxed);
-        let now = self.factory.env.clock.monotonic();
-        let is_behind = way.made * 2 > now.saturating_sub(way.started);
-        if flushed_us == way.flushed_us || is_behind {
-            return Ok(());
-        }
-        way.flushed_us = flushed_us;
-        // On a full disk a merge would fail again at once, for ever.
-        let mut goes_on = true;
-        while goes_on
-            && !self.is_stopping()
-            && let Some(claim) = self.claim_up_to(way.bytes / SMALLER_TIMES)
-        {
-            goes_on = self.merge_beside(claim)?;
-        }
-        way.made += self.factory.env.clock.monotonic().saturating_sub(now);
-        Ok(())
-    }
-
-    /// The runs to merge next: all of them while there is truncated data to collect, otherwise
-    /// what the policy chooses.
-    fn choose(
-        &self,
-        version: &Version,
-        taken: &[bool],
-        lowest: u64,
-        is_idle: bool,
-    ) -> Option<Range<usize>> {
-        let all_free = !taken.contains(&true);
-        if all_free && hides_on_disk(version, lowest) {
-            return Some(0..version.runs.len());
-        }
-        if version.runs.len() < 2 {
-            return None; // Most of a thousand trees, whenever somebody looks for work.
-        }
-        let options = &self.factory.options;
-        self.ask_policy(version, taken, |runs| {
-            let policy = options.merge_policy;
-            policy.choose(runs, options.runs_max, is_idle)
-        })
-    }
-
-    /// What a policy says of the runs of a version.
-    pub(crate) fn ask_policy<T>(
-        &self,
-        version: &Version,
-        taken: &[bool],
-        question: impl FnOnce(&Runs<'_>) -> T,
-    ) -> T {
-        let sizes: Vec<u64> = version.runs.iter().map(|run| run.bytes()).collect();
-        question(&Runs {
-            sizes: &sizes,
-            taken,
-            full_c0_bytes: policy::run_bytes(self.memory.full_c0() as u64),
-        })
-    }
-
-    /// Whether nothing has been flushed for a while.
-    fn is_idle(&self) -> bool {
-        let now = self.factory.env.clock.monotonic();
-        let flushed = Duration::from_micros(self.flushed_us.load(Ordering::Relaxed));
-        now.saturating_sub(flushed) >= IDLE
-    }
-
     /// False when it was stopped, or the table dropped meanwhile.
-    fn merge(&self, claim: &Claim) -> Result<bool, StoreError> {
+    pub(crate) fn merge(&self, claim: &Claim) -> Result<bool, StoreError> {
         let tree = &claim.tree;
         let runs = claim.runs();
         let retention = self.retention_of(claim, &runs);
         let run_bytes = runs.iter().map(|run| run.bytes()).sum();
-        let mut way = Way {
-            bytes: run_bytes,
-            flushed_us: self.flushed_us.load(Ordering::Relaxed),
-            started: self.factory.env.clock.monotonic(),
-            made: Duration::ZERO,
-        };
+        let mut way = self.begin_way(run_bytes);
         let warmer = self.warmer(tree, &claim.inputs);
         let shape = RunShape::of(
             &self.factory.options,
@@ -398,90 +198,6 @@ impl Store {
         Ok(true)
     }
 
-    /// Puts what a committed step has consumed into the buffer of the run that it went into, where
-    /// there are buffers.
-    fn keep_consumed(
-        &self,
-        claim: &Claim,
-        step: &MergeStep<'_>,
-        before: &Version,
-        outcome: &mut Outcome,
-    ) -> Vec<Consumed> {
-        let Some(target) = outcome.target_run() else {
-            return Vec::new();
-        };
-        // What came may not have been noted, and where nothing is left of the oldest input it goes
-        // into another one: such a buffer does not know the newest versions.
-        let is_oldest = claim.inputs.last() == Some(&target.id);
-        let consumed = is_oldest.then(|| self.consumed(claim, step, before));
-        let consumed = consumed.flatten().unwrap_or_default();
-        let buffer = (!consumed.is_empty()).then(|| target.buffer_after(&consumed));
-        if buffer.is_some() || target.buffer.is_some() {
-            *target = Arc::new(target.with_buffer(buffer));
-        }
-        consumed
-    }
-
-    /// What a step of a merge has consumed of all inputs but the oldest, where there are buffers.
-    /// The last run has none: it would have everything twice.
-    fn consumed(
-        &self,
-        claim: &Claim,
-        step: &MergeStep<'_>,
-        before: &Version,
-    ) -> Option<Vec<Consumed>> {
-        self.factory.options.compaction_buffer?;
-        if claim.includes_oldest {
-            return None;
-        }
-        // Of an input that is used up nothing is consumed any more.
-        let find = |id: &RunId| before.runs.iter().find(move |run| run.id == *id);
-        let inputs: Vec<Option<&Arc<DiskRun>>> = claim.inputs.iter().map(find).collect();
-        let newer = 0..inputs.len() - 1;
-        let consumed = newer.map(|index| {
-            let older = inputs[index + 1..].iter().flatten();
-            let position_before = older.map(|run| run.positions().max).max();
-            Consumed::new(
-                inputs[index].map_or_else(Vec::new, |run| step.consumed(run)),
-                step.start.clone()..step.end.clone(),
-                position_before.unwrap_or(0),
-                &self.factory.cache,
-            )
-        });
-        Some(consumed.collect())
-    }
-
-    /// Trims the buffers of all trees, if it is time.
-    fn trim_buffers_if_due(&self) {
-        let Some(options) = self.factory.options.compaction_buffer else {
-            return;
-        };
-        let now_ms = self.factory.env.clock.monotonic().as_millis() as u64;
-        let trimmed_ms = self.trimmed_ms.load(Ordering::Relaxed);
-        if now_ms < trimmed_ms + options.trim_period_ms {
-            return;
-        }
-        self.trimmed_ms.store(now_ms, Ordering::Relaxed);
-        // Runs on disk change under the manifest's lock only.
-        let _manifest = self.manifest.lock();
-        for tree in self.trees() {
-            tree.update(|version| version.with_runs(self.trimmed(version, options)));
-        }
-    }
-
-    fn trimmed(&self, version: &Version, options: BufferOptions) -> Vec<Arc<DiskRun>> {
-        let trimmed = |run: &Arc<DiskRun>| {
-            let buffer = run.buffer.as_ref();
-            let next =
-                buffer.and_then(|b| b.trimmed(options.cached_share_min, &self.factory.cache));
-            next.map_or_else(
-                || Arc::clone(run),
-                |next| Arc::new(run.with_buffer(Some(next))),
-            )
-        };
-        version.runs.iter().map(trimmed).collect()
-    }
-
     fn count_merged(&self, segments: &[Arc<Segment>]) {
         let bytes = segments.iter().map(|segment| segment.info().bytes);
         self.counters
@@ -493,33 +209,6 @@ impl Store {
 /// Reads segments to the end, to merge them.
 pub(crate) fn reader(tree: &Tree, segments: &[RunSegment]) -> Cursor {
     Cursor::new(&tree.layout, segments, KeyRange::all(), PageSource::File)
-}
-
-/// The newest of the chosen runs that have so many bytes together at most, if they are enough to be
-/// worth a merge.
-fn newest_within(version: &Version, chosen: Range<usize>, bytes_max: u64) -> Option<Range<usize>> {
-    let mut bytes = 0;
-    let within = version.runs[chosen.clone()].iter().take_while(|run| {
-        bytes += run.bytes();
-        bytes <= bytes_max
-    });
-    let runs = within.count();
-    (runs >= RELIEF_RUNS_MIN).then(|| chosen.start..chosen.start + runs)
-}
-
-fn bytes_of(version: &Version, chosen: &Range<usize>) -> u64 {
-    let runs = version.runs[chosen.clone()].iter();
-    runs.map(|run| run.bytes()).sum()
-}
-
-/// Whether runs on disk hold versions that a truncation hides from everyone: a merge would
-/// remove them.
-fn hides_on_disk(version: &Version, lowest: u64) -> bool {
-    let oldest = version.runs.iter().map(|run| run.positions().min).min();
-    let hides = |truncation: &u64| {
-        *truncation <= lowest && oldest.is_some_and(|oldest| oldest < *truncation)
-    };
-    version.truncations.iter().any(hides)
 }
 
 /// Segments that would come out of the merge as they are, keys ascending. One with a bound is
