@@ -36,7 +36,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Copy a source, follow it, and answer PostgreSQL clients
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Ask a running server
     Sql(SqlArguments),
     /// Show how far a running server is, its tables and their sizes

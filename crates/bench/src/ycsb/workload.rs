@@ -58,6 +58,9 @@ fn key_of(parameters: &[u8]) -> i64 {
     i64::from_le_bytes(parameters[..8].try_into().expect("a key"))
 }
 
+/// What a transaction does, with its parameters; the reply.
+type Run = fn(&mut Transaction<'_>, &[u8], &mut Vec<u8>) -> Result<(), Stop>;
+
 /// A transaction on one row, whose key its parameters begin with.
 struct OneRow {
     name: &'static str,
@@ -65,7 +68,7 @@ struct OneRow {
     may_grow: bool,
     /// Whether an evicted row is fetched before it runs.
     declares: bool,
-    run: fn(&mut Transaction<'_>, &[u8], &mut Vec<u8>) -> Result<(), Stop>,
+    run: Run,
 }
 
 impl Procedure for OneRow {

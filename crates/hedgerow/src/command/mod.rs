@@ -18,7 +18,7 @@ const UNKNOWN: u8 = 2;
 /// Carries out the command line.
 pub fn run(arguments: Arguments) -> ExitCode {
     let (result, failure) = match arguments.command {
-        Command::Serve(arguments) => (serve::run(arguments), 1),
+        Command::Serve(arguments) => (serve::run(*arguments), 1),
         Command::Sql(arguments) => (sql::run(arguments), 1),
         Command::Status(arguments) => (status::run(&arguments), 1),
         Command::Verify(arguments) => (verify::run(&arguments), UNKNOWN),
