@@ -372,7 +372,8 @@ fn values_that_only_text_holds_are_the_same_text() -> Result<()> {
     replica.at_source("update streamed set other = 'NaN', n = 777 where n = 'NaN'")?;
     same(&mut replica)?;
     replica.kill_and_restart()?;
-    replica.at_source("delete from streamed where n = 777; insert into copied values (3, 'NaN')")?;
+    replica
+        .at_source("delete from streamed where n = 777; insert into copied values (3, 'NaN')")?;
     same(&mut replica)?;
     replica.hedgerow.verify()?;
     Ok(())

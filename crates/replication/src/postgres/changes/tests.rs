@@ -325,24 +325,17 @@ fn an_unchanged_value_is_a_patch_or_comes_from_the_old_row() {
 fn a_key_change_with_an_unknown_value_asks_for_the_old_row() {
     let good = write::insert(KEYED, &[Text("7"), Null]);
     let moved = update(&[(b'K', &[Text("1"), Null]), (b'N', &[Text("2"), Unchanged])]);
-    let mut changes = changes();
-    take(
-        &mut changes,
-        &[write::begin(100), good.clone(), moved, good],
-    );
-    // What the transaction wrote before has gone ahead; a truncation could not take it back.
-    take(
-        &mut changes,
-        &[write::truncate(&[KEYED]), write::commit(100)],
-    );
-    let batch = changes.take_batch();
-    let [before, TableChange::Move { rows: moved, .. }, stop] = &batch.changes[..] else {
-        panic!("rows, a move and a stop, not {batch:?}")
+    let truncate = write::truncate(&[KEYED]);
+    let messages = [write::begin(100), good.clone(), moved, good, truncate];
+    let out = truncations::follow(&mut changes(), &messages);
+    // What the transaction wrote before has gone ahead; a truncation cannot take it back.
+    let [before, TableChange::Move { rows: moved, .. }, ..] = &out[..] else {
+        panic!("rows and a move, not {out:?}")
     };
     assert_eq!(ids(rows(before)), [7]);
     assert_eq!(ids(moved), [1, 2]);
     assert_eq!(kinds(moved), [VersionKind::Delete, VersionKind::Patch]);
-    assert!(matches!(stop, TableChange::Stop { .. }));
+    assert!(truncations::emptied(&out).is_some(), "{out:?}");
 }
 
 #[test]

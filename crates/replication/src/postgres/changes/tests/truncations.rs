@@ -16,7 +16,7 @@ fn write_and_truncate() -> [Vec<u8>; 5] {
 }
 
 /// Takes messages as the stream does: what must go out goes at once.
-fn follow(changes: &mut Changes, messages: &[Vec<u8>]) -> Vec<TableChange> {
+pub(super) fn follow(changes: &mut Changes, messages: &[Vec<u8>]) -> Vec<TableChange> {
     let mut out = Vec::new();
     for message in messages {
         take(changes, std::slice::from_ref(message));
@@ -26,7 +26,7 @@ fn follow(changes: &mut Changes, messages: &[Vec<u8>]) -> Vec<TableChange> {
 }
 
 /// The tree that the table `KEYED` goes on in, if these changes empty it at 100.
-fn emptied(changes: &[TableChange]) -> Option<TableId> {
+pub(super) fn emptied(changes: &[TableChange]) -> Option<TableId> {
     changes.windows(2).find_map(|pair| match pair {
         [
             TableChange::Create {
