@@ -45,7 +45,11 @@ fn run(
         let outcome = primary.execute(call, reply);
         step(primary, partitions, &mut completed)?;
         let outcome = match outcome {
-            Outcome::Refused(_) => continue,
+            Outcome::Refused(_) => {
+                // The log that waits may be what fills the memory.
+                await_durable(primary, partitions)?;
+                continue;
+            }
             Outcome::Waiting(_) => {
                 while completed.is_empty() {
                     step(primary, partitions, &mut completed)?;
@@ -184,10 +188,11 @@ fn rows_on_disk_and_partitions_change_nothing() -> Result<()> {
     let expected = counted(&rows_of(&primary, 1)?);
     let bytes = primary.look(PartitionNumber(0), |p| p.memory().live_bytes);
     for partitions in [1, 3] {
+        // Chains and the places of evicted rows come on top of what the rows take without a disk.
         let options = AntiCacheOptions {
             block_bytes: 4_096,
             buffers_max: 8,
-            ..AntiCacheOptions::new(bytes * 85 / 100 / usize::from(partitions))
+            ..AntiCacheOptions::new(bytes * 102 / 100 / usize::from(partitions))
         };
         let folder = tempfile::tempdir()?;
         let primary = open(folder.path(), partitions, Some(options.clone()))?;
