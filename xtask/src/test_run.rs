@@ -1,7 +1,7 @@
 //! All tests, with debug assertions, and one total at the end.
 //!
-//! One profile for everything: what takes the time is building DataFusion, which `release` takes
-//! three times as long for. The tests have bounds on what they read and write, none on time.
+//! One profile for everything: what takes the time is building DataFusion, and a second profile
+//! would build it twice. No test has a bound on time.
 
 use anyhow::{Result, ensure};
 

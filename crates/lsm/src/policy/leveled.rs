@@ -5,7 +5,8 @@
 //! into the next one, a part of its keys at a time, while the next runs that come form a new one:
 //! bLSM's C_i and C_i'.
 //!
-//! The size of a level follows from that of the last one, which has no limit. Which level a run is of follows from its size, so nothing has to be remembered.
+//! The size of a level follows from that of the last one, which has no limit. Which level a run is
+//! of follows from its size, so nothing has to be remembered.
 
 use std::ops::Range;
 
