@@ -26,7 +26,8 @@ pub enum Sampling {
 #[derive(Clone, Debug)]
 pub struct AntiCacheOptions {
     /// Bytes of memory, of rows, indexes, blocks to be written and all bookkeeping. Rows are evicted when
-    /// less is left than `buffers_max` blocks take.
+    /// less is left than `buffers_max` blocks take. Indexes stay: with less than they take, calls are
+    /// refused whatever is evicted. An empty hash index takes 32 KiB.
     pub memory_bytes: usize,
     /// Bytes of a block. Smaller ones are read faster, larger ones lose less at their ends.
     pub block_bytes: usize,

@@ -20,6 +20,9 @@ const SCALE: Scale = Scale {
 
 const TRANSACTIONS: usize = 3_000;
 
+/// A call that is refused so often will not be admitted any more.
+const REFUSALS_MAX: usize = 1_000;
+
 /// Commits that are made durable together.
 const GROUP: u64 = 200;
 
@@ -41,7 +44,7 @@ fn run(
     reply: &mut Vec<u8>,
 ) -> Result<Result<(), Stop>> {
     let mut completed = Vec::new();
-    loop {
+    for _ in 0..REFUSALS_MAX {
         let outcome = primary.execute(call, reply);
         step(primary, partitions, &mut completed)?;
         let outcome = match outcome {
@@ -66,6 +69,7 @@ fn run(
             other => bail!("{other:?}"),
         };
     }
+    bail!("refused {REFUSALS_MAX} times")
 }
 
 fn step(primary: &Primary, partitions: u16, completed: &mut Vec<oltp::Completion>) -> Result<()> {

@@ -25,6 +25,9 @@ const KEY: IndexId = IndexId::new(0, 0);
 const BALANCE: i64 = 100;
 const BALANCE_MAX: i64 = 250;
 
+/// A call that is refused so often will not be admitted any more.
+const REFUSALS_MAX: usize = 1_000;
+
 /// Opens an account, or moves an amount from one to another.
 struct Move;
 
@@ -278,7 +281,10 @@ fn open_accounts(primary: &Primary, all: &Committed) {
             )
         };
         let mut outcome = insert();
-        while matches!(outcome, Outcome::Refused(_)) {
+        for _ in 0..REFUSALS_MAX {
+            if !matches!(outcome, Outcome::Refused(_)) {
+                break;
+            }
             settle(primary, 1);
             outcome = insert();
         }
