@@ -11,7 +11,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_select::concat::concat;
 use types::{SortKeys, VersionKind, VersionRows};
 
-use crate::block::{Block, Cells};
+use crate::block::{Block, Cells, VersionColumns};
 use crate::error::StoreError;
 use crate::fold::Folded;
 use crate::gather::{Span, Spans, TooManyBytes, gather, gather_keys};
@@ -49,54 +49,56 @@ enum Need {
     Slots(Vec<u32>),
 }
 
-/// Consecutive kept rows, about to be copied.
-pub(crate) struct Batch<'a> {
-    sources: &'a [Arc<Block>],
-    folded: &'a [Folded],
-    columns: &'a [usize],
-    /// The rows as the selection names them.
-    spans: &'a [Span],
+/// Where to find rows. The same for all columns.
+pub(crate) struct Places {
     needs: Vec<Need>,
     /// The rows as places in what `needs` decodes, with folded patches as the last source.
-    places: Spans,
+    spans: Spans,
 }
 
-impl<'a> Batch<'a> {
-    /// The rows of `spans`, in order.
-    pub fn new(
-        sources: &'a [Arc<Block>],
-        folded: &'a [Folded],
-        columns: &'a [usize],
-        spans: &'a [Span],
-    ) -> Self {
+impl Places {
+    /// Of the rows of `spans`, in order.
+    pub fn of(sources: &[Arc<Block>], spans: &[Span]) -> Self {
         let mut needs = needs(sources, spans);
-        let places = Spans::new(places(&mut needs, spans));
-        Self {
-            sources,
-            folded,
-            columns,
-            spans,
-            needs,
-            places,
-        }
+        let spans = Spans::new(places(&mut needs, spans));
+        Self { needs, spans }
     }
 
+    /// Bytes that they take, where whole columns are needed.
+    pub fn bytes(&self) -> usize {
+        self.spans.bytes()
+    }
+}
+
+/// Consecutive kept rows, about to be copied.
+pub(crate) struct Batch<'a> {
+    pub sources: &'a [Arc<Block>],
+    pub folded: &'a [Folded],
+    pub columns: &'a [usize],
+    /// The rows as the selection names them.
+    pub spans: &'a [Span],
+    /// Of `spans`.
+    pub places: &'a Places,
+}
+
+impl Batch<'_> {
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.places.rows()
+        self.places.spans.rows()
     }
 
     /// The wanted columns of the rows.
     pub fn columns(&self) -> Result<Vec<ArrayRef>, GatherError> {
-        let wanted = self.columns.iter().enumerate();
-        wanted
-            .map(|(index, &column)| self.column(index, column))
+        (0..self.columns.len())
+            .map(|index| self.column(index))
             .collect()
     }
 
-    fn column(&self, index: usize, column: usize) -> Result<ArrayRef, GatherError> {
+    /// One of the wanted columns.
+    pub fn column(&self, index: usize) -> Result<ArrayRef, GatherError> {
+        let column = self.columns[index];
         let mut arrays = Vec::with_capacity(self.sources.len() + 1);
-        for (block, need) in self.sources.iter().zip(&self.needs) {
+        for (block, need) in self.sources.iter().zip(&self.places.needs) {
             arrays.push(match need {
                 Need::Nothing => None,
                 Need::Whole => Some(block.column(column)?),
@@ -107,7 +109,7 @@ impl<'a> Batch<'a> {
             let like = first.block.column(column)?;
             arrays.push(Some(self.folded_column(index, &like)?));
         }
-        Ok(gather(&arrays, &self.places)?)
+        Ok(gather(&arrays, &self.places.spans)?)
     }
 
     fn folded_column(&self, index: usize, like: &ArrayRef) -> Result<ArrayRef, GatherError> {
@@ -124,16 +126,26 @@ impl<'a> Batch<'a> {
     /// The rows as sorted versions with their keys. The wanted columns must be all of the
     /// table's. Positions are collapsed.
     pub fn versions(&self, collapse: Collapse) -> Result<(VersionRows, SortKeys), GatherError> {
+        let kinds = self.kinds().into_each(self.rows());
         let rows = VersionRows {
             columns: self.columns()?,
-            positions: self.positions(collapse),
-            kinds: self.kinds(),
+            positions: self.positions(collapse).into_each(self.rows()),
+            kinds: kinds.into_iter().map(|kind| kind as u8).collect(),
             unchanged: self.unchanged()?,
         };
         Ok((rows, self.keys()?))
     }
 
-    fn positions(&self, collapse: Collapse) -> Vec<u64> {
+    /// The rows' keys, positions, which are collapsed, and kinds.
+    pub fn version_columns(&self, collapse: Collapse) -> Result<VersionColumns, GatherError> {
+        Ok(VersionColumns {
+            keys: self.keys()?,
+            positions: self.positions(collapse),
+            kinds: self.kinds(),
+        })
+    }
+
+    fn positions(&self, collapse: Collapse) -> Cells<u64> {
         let of_source = |block: &Arc<Block>| match &block.versions().positions {
             Cells::Constant(position) => Some(collapse.of(*position)),
             Cells::Each(_) => {
@@ -142,7 +154,7 @@ impl<'a> Batch<'a> {
             }
         };
         if let Some(position) = self.common(of_source) {
-            return vec![position; self.rows()];
+            return Cells::Constant(position);
         }
         let position = |source, row: usize| match source {
             FOLDED => {
@@ -151,22 +163,22 @@ impl<'a> Batch<'a> {
             }
             source => self.sources[source as usize].versions().positions.at(row),
         };
-        self.each_row(|source, row| collapse.of(position(source, row)))
+        Cells::new(self.each_row(|source, row| collapse.of(position(source, row))))
     }
 
-    fn kinds(&self) -> Vec<u8> {
+    fn kinds(&self) -> Cells<VersionKind> {
         let of_source = |block: &Arc<Block>| match &block.versions().kinds {
-            Cells::Constant(kind) => Some(*kind as u8),
+            Cells::Constant(kind) => Some(*kind),
             Cells::Each(_) => None,
         };
         if let Some(kind) = self.common(of_source) {
-            return vec![kind; self.rows()];
+            return Cells::Constant(kind);
         }
         let kind = |source, row: usize| match source {
             FOLDED => self.folded[row].kind(),
             source => self.sources[source as usize].versions().kinds.at(row),
         };
-        self.each_row(|source, row| kind(source, row) as u8)
+        Cells::new(self.each_row(kind))
     }
 
     /// What all wanted rows have in common, if that follows from the sources.
@@ -174,7 +186,7 @@ impl<'a> Batch<'a> {
         if !self.folded.is_empty() {
             return None;
         }
-        let wanted = self.sources.iter().zip(&self.needs);
+        let wanted = self.sources.iter().zip(&self.places.needs);
         let mut wanted = wanted.filter(|(_, need)| !matches!(need, Need::Nothing));
         let first = of_source(wanted.next()?.0)?;
         wanted
@@ -221,28 +233,25 @@ impl<'a> Batch<'a> {
     }
 
     /// The patches' bits of unchanged columns, if any row is a patch.
-    fn unchanged(&self) -> Result<Option<BinaryArray>, GatherError> {
-        let mut any = self
-            .folded
-            .iter()
-            .any(|folded| folded.kind() == VersionKind::Patch);
-        let mut arrays: Vec<Option<ArrayRef>> = Vec::with_capacity(self.sources.len() + 1);
-        for (block, need) in self.sources.iter().zip(&self.needs) {
-            let array: Option<ArrayRef> = match need {
-                Need::Nothing => None,
-                _ => match block.unchanged()? {
-                    Some(bits) => {
-                        any = true;
-                        Some(Arc::new(without_nulls(&bits)))
-                    }
-                    None => Some(Arc::new(no_bits(block.rows()))),
-                },
-            };
-            arrays.push(array);
-        }
-        if !any {
+    pub fn unchanged(&self) -> Result<Option<BinaryArray>, GatherError> {
+        let wanted = self.sources.iter().zip(&self.places.needs);
+        let bits = wanted.map(|(block, need)| match need {
+            Need::Nothing => Ok(None),
+            _ => block.unchanged(),
+        });
+        let bits: Vec<Option<BinaryArray>> = bits.collect::<Result<_, _>>()?;
+        let is_patch = |folded: &Folded| folded.kind() == VersionKind::Patch;
+        if bits.iter().all(Option::is_none) && !self.folded.iter().any(is_patch) {
             return Ok(None);
         }
+        let sources = bits.iter().zip(self.sources);
+        let of_source = |(bits, block): (&Option<BinaryArray>, &Arc<Block>)| -> Option<ArrayRef> {
+            Some(Arc::new(match bits {
+                Some(bits) => without_nulls(bits),
+                None => no_bits(block.rows()),
+            }))
+        };
+        let mut arrays: Vec<Option<ArrayRef>> = sources.map(of_source).collect();
         if !self.folded.is_empty() {
             let bits = self.folded.iter().map(Folded::unchanged_bits);
             arrays.push(Some(Arc::new(BinaryArray::from_iter_values(bits))));

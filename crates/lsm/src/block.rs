@@ -62,6 +62,22 @@ impl<T: Copy + PartialEq> Cells<T> {
         }
     }
 
+    /// Whether every row has this value. There are rows.
+    pub fn all(&self, value: T) -> bool {
+        match self {
+            Self::Constant(constant) => *constant == value,
+            Self::Each(values) => values.iter().all(|each| *each == value),
+        }
+    }
+
+    /// The values of so many rows.
+    pub fn into_each(self, rows: usize) -> Vec<T> {
+        match self {
+            Self::Constant(value) => vec![value; rows],
+            Self::Each(values) => values,
+        }
+    }
+
     fn memory_bytes(&self) -> usize {
         match self {
             Self::Constant(_) => 0,

@@ -62,6 +62,9 @@ const LONG_SPAN_ROWS: usize = 3;
 /// Values that are copied at once.
 const PIECE: usize = 16;
 
+/// Of longer spans a wrong guess is a small part.
+const PIECED_ROWS_MAX: usize = 16 * PIECE;
+
 impl Spans {
     /// These, at least one.
     pub fn new(spans: Vec<Span>) -> Self {
@@ -82,6 +85,12 @@ impl Spans {
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        let each = self.each.as_ref().map_or(0, Vec::capacity);
+        self.spans.capacity() * size_of::<Span>() + each * size_of::<Place>()
     }
 }
 
@@ -151,35 +160,33 @@ fn gather_nulls(sources: &[Option<ArrayRef>], spans: &Spans) -> Option<NullBuffe
 }
 
 /// Copies spans of slices into one vector.
-fn gather_values<T: Copy + Default>(values: &[&[T]], spans: &Spans) -> Vec<T> {
+fn gather_values<T: Copy>(values: &[&[T]], spans: &Spans) -> Vec<T> {
     if let Some(each) = &spans.each {
         let value = |place: &Place| values[place.source as usize][place.row as usize];
         return each.iter().map(value).collect();
     }
-    let mut gathered = vec![T::default(); spans.rows + PIECE];
-    let mut at = 0;
+    let mut gathered = Vec::with_capacity(spans.rows + PIECE);
+    let mut rows = 0;
     for span in &spans.spans {
-        let rows = span.rows as usize;
         let source = &values[span.source()][span.start as usize..];
-        copy_rows(source, rows, &mut gathered[at..]);
-        at += rows;
+        append_rows(source, span.rows as usize, &mut gathered);
+        rows += span.rows as usize;
+        gathered.truncate(rows);
     }
-    gathered.truncate(spans.rows);
     gathered
 }
 
-/// Copies the first `rows` values, and perhaps some more, for which there is room.
+/// Appends the first `rows` values, and perhaps some more, for which there is room.
 #[inline]
-fn copy_rows<T: Copy>(source: &[T], rows: usize, to: &mut [T]) {
+fn append_rows<T: Copy>(source: &[T], rows: usize, to: &mut Vec<T>) {
     let whole = rows.next_multiple_of(PIECE);
-    if whole > source.len() {
-        to[..rows].copy_from_slice(&source[..rows]);
+    if whole > source.len() || rows > PIECED_ROWS_MAX {
+        to.extend_from_slice(&source[..rows]);
         return;
     }
-    let (from, _) = source[..whole].as_chunks::<PIECE>();
-    let (to, _) = to[..whole].as_chunks_mut::<PIECE>();
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from;
+    let (pieces, _) = source[..whole].as_chunks::<PIECE>();
+    for piece in pieces {
+        to.extend_from_slice(piece);
     }
 }
 

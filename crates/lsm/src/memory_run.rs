@@ -39,31 +39,34 @@ impl MemoryRun {
         Self::from_sorted(rows, keys)
     }
 
-    /// Takes a batch that is sorted already.
-    ///
     /// # Panics
     /// When a kind is unknown.
-    pub fn from_sorted(rows: VersionRows, keys: SortKeys) -> Self {
-        let kinds: Vec<VersionKind> = rows.kinds.iter().map(|&kind| version_kind(kind)).collect();
-        let summary = Summary {
-            position_min: rows.positions.iter().copied().min().unwrap_or(0),
-            position_max: rows.positions.iter().copied().max().unwrap_or(0),
-            all_puts: kinds.iter().all(|&kind| kind == VersionKind::Put),
-            unique_keys: (1..keys.len()).all(|row| keys.compare(row - 1, &keys, row).is_lt()),
-        };
-        let positions = Cells::new(rows.positions);
+    fn from_sorted(rows: VersionRows, keys: SortKeys) -> Self {
         let versions = VersionColumns {
             keys,
-            positions,
-            kinds: Cells::new(kinds),
+            positions: Cells::new(rows.positions),
+            kinds: Cells::new(rows.kinds.into_iter().map(version_kind).collect()),
         };
-        let block = Arc::new(Block::in_memory(
-            versions,
-            summary,
-            rows.columns,
-            rows.unchanged,
-        ));
-        Self { block }
+        Self::of(versions, rows.columns, rows.unchanged)
+    }
+
+    /// Takes versions that are sorted already.
+    pub fn of(
+        versions: VersionColumns,
+        columns: Vec<ArrayRef>,
+        unchanged: Option<BinaryArray>,
+    ) -> Self {
+        let (position_min, position_max) = extremes(&versions.positions);
+        let summary = Summary {
+            position_min,
+            position_max,
+            all_puts: versions.kinds.all(VersionKind::Put),
+            unique_keys: are_unique(&versions.keys),
+        };
+        let block = Block::in_memory(versions, summary, columns, unchanged);
+        Self {
+            block: Arc::new(block),
+        }
     }
 
     /// The versions as one block.
@@ -103,6 +106,27 @@ impl MemoryRun {
                 && versions.positions.at(row - 1) == versions.positions.at(row)
         };
         !self.block.summary().unique_keys && (1..self.rows()).any(duplicate)
+    }
+}
+
+fn extremes(positions: &Cells<u64>) -> (u64, u64) {
+    match positions {
+        Cells::Constant(position) => (*position, *position),
+        Cells::Each(positions) => {
+            let least = positions.iter().copied().min().unwrap_or(0);
+            (least, positions.iter().copied().max().unwrap_or(0))
+        }
+    }
+}
+
+/// Whether no two of the keys, which are in order, are equal.
+fn are_unique(keys: &SortKeys) -> bool {
+    match keys {
+        SortKeys::U64(keys) => keys.is_sorted_by(|one, next| one < next),
+        SortKeys::U128(keys) => keys.is_sorted_by(|one, next| one < next),
+        SortKeys::Bytes { .. } => {
+            (1..keys.len()).all(|row| keys.compare(row - 1, keys, row).is_lt())
+        }
     }
 }
 

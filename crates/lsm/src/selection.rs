@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::batch::{Batch, FOLDED, GatherError};
+use crate::batch::{Batch, FOLDED, GatherError, Places};
 use crate::block::Block;
 use crate::error::StoreError;
 use crate::fold::Folded;
@@ -130,13 +130,29 @@ impl Selection {
         self.take_spans(spans, copy)
     }
 
-    /// Like [`Self::take`], with all rows unless that is too many bytes.
-    pub fn take_all<T>(
-        &mut self,
-        copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
-    ) -> Result<T, StoreError> {
-        let spans = self.spans.clone();
-        self.take_spans(spans, copy)
+    /// Where to find all kept rows, for [`Self::all`].
+    pub fn places(&self) -> Places {
+        Places::of(&self.sources, &self.spans)
+    }
+
+    /// All kept rows, to copy a column now and another one later. No more may be kept in the meantime.
+    pub fn all<'a>(&'a self, places: &'a Places) -> Batch<'a> {
+        self.batch(&self.spans, places)
+    }
+
+    /// Bytes that the list of kept rows takes.
+    pub fn bytes(&self) -> usize {
+        self.spans.capacity() * size_of::<Span>()
+    }
+
+    fn batch<'a>(&'a self, spans: &'a [Span], places: &'a Places) -> Batch<'a> {
+        Batch {
+            sources: &self.sources,
+            folded: &self.folded,
+            columns: &self.columns,
+            spans,
+            places,
+        }
     }
 
     /// Copies and forgets the rows of `spans`, which are the next ones, or fewer.
@@ -146,7 +162,8 @@ impl Selection {
         copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
     ) -> Result<T, StoreError> {
         loop {
-            let batch = Batch::new(&self.sources, &self.folded, &self.columns, &spans);
+            let places = Places::of(&self.sources, &spans);
+            let batch = self.batch(&spans, &places);
             let rows = batch.rows();
             match copy(&batch) {
                 Ok(copied) => {

@@ -17,7 +17,7 @@ use super::View;
 use super::key::LookupKey;
 use super::newest::{DiskSearch, Found, Place, Positions, RunPage, in_memory};
 use super::patched::patched_row;
-use crate::batch::{Batch, GatherError};
+use crate::batch::{Batch, GatherError, Places};
 use crate::block::{Block, WantedRows};
 use crate::error::StoreError;
 use crate::gather::{Span, Spans, gather};
@@ -291,7 +291,14 @@ impl<'a> Answers<'a> {
             Answer::Patched(_) => None,
         };
         let spans = joined(rows.iter().filter_map(span));
-        let columns = Batch::new(&self.sources, &[], self.columns, &spans).columns()?;
+        let batch = Batch {
+            sources: &self.sources,
+            folded: &[],
+            columns: self.columns,
+            spans: &spans,
+            places: &Places::of(&self.sources, &spans),
+        };
+        let columns = batch.columns()?;
         Ok(Puts { rows, columns })
     }
 }

@@ -43,8 +43,11 @@ fn merged(runs: &[Puts], step_rows: usize, filter: &mut impl super::Filter) -> V
     if kept.rows() == 0 {
         return Vec::new();
     }
-    let columns = kept.take_all(|batch| batch.columns());
-    let rows = read(&columns.expect("memory can be read"));
+    let places = kept.places();
+    let Ok(columns) = kept.all(&places).columns() else {
+        panic!("memory can be read");
+    };
+    let rows = read(&columns);
     let row = |(key, number, _): &(i64, Option<i64>, _)| (*key, number.expect("not NULL"));
     rows.iter().map(row).collect()
 }

@@ -26,9 +26,10 @@ fn see(runs: &[&[Written]], position: u64, truncations: &[u64]) -> Vec<Row> {
     if kept.rows() == 0 {
         return Vec::new();
     }
-    let columns = kept
-        .take_all(|batch| batch.columns())
-        .expect("memory can be read");
+    let places = kept.places();
+    let Ok(columns) = kept.all(&places).columns() else {
+        panic!("memory can be read");
+    };
     read(&columns)
 }
 
