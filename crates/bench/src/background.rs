@@ -15,9 +15,6 @@ pub const IDLE: Duration = Duration::from_millis(100);
 /// was not due. The wait counts as merging in reports.
 const SETTLED: Duration = Duration::from_secs(4);
 
-/// As in `hedgerow serve`.
-const MERGE_NICENESS: i32 = 10;
-
 /// What a flush, a merge and the program itself take, however small the limit.
 const FIXED_BYTES: u64 = 48 << 20;
 
@@ -91,11 +88,9 @@ impl Background {
 }
 
 fn work(store: &Store, kind: Work, stop: &AtomicBool) -> Vec<Duration> {
-    if kind == Work::Merge {
-        // On Linux, no process means this thread.
-        let lowered = rustix::process::setpriority_process(None, MERGE_NICENESS);
-        lowered.expect("a thread may lower its own priority");
-    }
+    // As in `hedgerow serve`. On Linux, no process means this thread.
+    let lowered = rustix::process::setpriority_process(None, kind.niceness());
+    lowered.expect("a thread may lower its own priority");
     let mut times = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let begin = Instant::now();

@@ -117,14 +117,10 @@ impl Workers {
     }
 }
 
-/// Niceness of merges: where processors are short, the source, whoever applies its changes and
-/// statements go first (about nine to one). Merges only tidy up.
-const MERGE_NICENESS: i32 = 10;
-
 /// Lowers the calling thread's priority: on Linux, no process means this thread.
-fn yield_to_others() {
-    if let Err(error) = rustix::process::setpriority_process(None, MERGE_NICENESS) {
-        tracing::warn!(%error, "merges run at full priority");
+fn yield_to_others(kind: Work) {
+    if let Err(error) = rustix::process::setpriority_process(None, kind.niceness()) {
+        tracing::warn!(%error, ?kind, "background work runs at full priority");
     }
 }
 
@@ -137,9 +133,7 @@ struct Worker {
 
 impl Worker {
     fn run(&self) {
-        if self.kind == Work::Merge {
-            yield_to_others();
-        }
+        yield_to_others(self.kind);
         while !self.stop.load(Ordering::Acquire) {
             match self.store.work(self.kind) {
                 Ok(true) => {}
