@@ -38,8 +38,9 @@ const AT_ONCE_BYTES_MAX: usize = 512 << 10;
 /// So are runs that together are a larger share of C0, where that is small.
 const AT_ONCE_SHARE: usize = 256;
 
-/// Rows that are merged for each row that arrives: 1 would do, if rows arrived evenly.
-const MERGED_ROWS_A_ROW: usize = 2;
+/// Rows that are merged while two arrive. Two would do if rows arrived evenly, and copying them took no
+/// time; the more, the less even is what a batch takes.
+const MERGED_ROWS_PER_TWO: usize = 3;
 
 /// How many of the newest runs (newest first) to merge; `None` while there is nothing to gain.
 fn due_merge(runs: &[Arc<MemoryRun>]) -> Option<usize> {
@@ -72,7 +73,7 @@ impl Store {
         let mut under_way = tree.memory_merge.lock();
         if let Some(merge) = &mut *under_way {
             let before = merge.bytes();
-            let more = merge.advance(rows * MERGED_ROWS_A_ROW)?;
+            let more = merge.advance((rows * MERGED_ROWS_PER_TWO).div_ceil(2))?;
             self.memory.open(merge.bytes() - before);
             if !more && let Some(merge) = under_way.take() {
                 self.install(tree, merge)?;
