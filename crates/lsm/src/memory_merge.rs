@@ -213,6 +213,7 @@ mod tests {
             calls += 1;
         }
         assert!(calls > 5, "{calls} calls were enough");
+        assert!(merge.bytes() >= at_once.bytes());
         let in_pieces = merge.finish().expect("memory can be read");
         let in_pieces = in_pieces.expect("versions stay");
         assert_eq!(versions(&in_pieces), versions(&at_once));

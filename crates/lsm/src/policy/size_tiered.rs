@@ -52,8 +52,8 @@ pub(super) fn choose(runs: &Runs<'_>, runs_max: usize, is_idle: bool) -> Option<
 fn cheapest_of(sizes: &[u64], due: Range<usize>) -> Range<usize> {
     let inputs = due.len().min(INPUTS_MAX);
     let bytes = |start: &usize| sizes[*start..*start + inputs].iter().sum::<u64>();
-    let start = (due.start..=due.end - inputs).min_by_key(bytes);
-    let start = start.unwrap_or(due.start);
+    let cheapest = (due.start..=due.end - inputs).min_by_key(bytes);
+    let start = cheapest.expect("the first of them is a choice");
     start..start + inputs
 }
 
