@@ -232,9 +232,9 @@ impl Store {
             // Not the frozen version: a merge may have forgotten truncations since, and its
             // positions with them. The manifest must not learn of those now.
             let next = part.version(run.clone());
+            let idle = next.last_idle_truncation(published.position);
             edit.changes
-                .extend(tree_changes(&part, &next, run.as_deref(), &manifest));
-            let idle = next.last_idle_truncation();
+                .extend(tree_changes(&part, &next, run.as_deref(), idle, &manifest));
             installs.push((part, run, idle));
         }
         if published != self.durable_published() {
@@ -379,11 +379,13 @@ fn retention_of(
     retention.for_merge(&version.truncations, outside)
 }
 
-/// What the manifest has to learn of a tree that `next` will be the version of.
+/// What the manifest has to learn of a tree that `next` will be the version of, whose truncations up
+/// to `idle` go.
 fn tree_changes(
     part: &FlushedTree,
     next: &Version,
     run: Option<&DiskRun>,
+    idle: Option<u64>,
     manifest: &Manifest,
 ) -> Vec<Change> {
     let table = part.tree.layout.table;
@@ -392,7 +394,6 @@ fn tree_changes(
         .tables
         .get(&table)
         .map_or(&[][..], |state| &state.truncations);
-    let idle = next.last_idle_truncation();
     let mut changes = Vec::new();
     changes.extend(match &part.target {
         None => run.map(|run| Change::PushRun {

@@ -158,6 +158,7 @@ impl Store {
             start: keys.start,
             end: keys.end,
         };
+        let visible = self.visible().0;
         // Runs on disk change under the manifest's lock only: these stay until the update.
         let before = tree.version();
         let Some(mut outcome) = step.take(&before.runs) else {
@@ -165,7 +166,7 @@ impl Store {
         };
         let idle = before
             .with_runs(outcome.runs.clone())
-            .last_idle_truncation();
+            .last_idle_truncation(visible);
         let table = tree.layout.table;
         let mut changes = outcome.changes(table);
         changes.extend(manifest.forgets(table, idle));

@@ -107,16 +107,20 @@ impl Version {
         next
     }
 
-    /// The last truncation that hides nothing, because no run holds versions below it.
-    pub fn last_idle_truncation(&self) -> Option<u64> {
+    /// The last truncation that hides nothing, because no run holds versions below it, and none will
+    /// come: `visible` is a visible position from before this version was found, and what is
+    /// ingested lies above. After a restart a truncation may be known before what it hides has come
+    /// again.
+    pub fn last_idle_truncation(&self, visible: u64) -> Option<u64> {
         let in_memory = self.memory_runs().map(|run| run.positions().min);
         let on_disk = self.runs.iter().map(|run| run.positions().min);
         let on_disk = on_disk.filter(|_| !museum::shows(Exhibit::TruncationForgottenEarly));
         let oldest = in_memory.chain(on_disk).min().unwrap_or(u64::MAX);
+        let idle_max = oldest.min(visible);
         self.truncations
             .iter()
             .copied()
-            .rfind(|&truncation| truncation <= oldest)
+            .rfind(|&truncation| truncation <= idle_max)
     }
 
     /// Forgets truncations up to `position`.

@@ -7,5 +7,6 @@ mod crashes;
 mod damage;
 mod faults;
 mod model;
+mod replay;
 mod runs;
 mod threads;
