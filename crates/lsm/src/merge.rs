@@ -14,8 +14,9 @@
 //!    pages that start at or below it are loaded too. Rows up to the bound are final: nothing
 //!    that comes later sorts before them.
 //! 4. Merge the rows up to the bound. Where the filter keeps the newest version of each key anyway,
-//!    as for puts that all snapshots see, that is all there is to find (`newest_version`). Otherwise
-//!    the filter sees every version (`each_version`).
+//!    as for puts that all snapshots see, that is all there is to find (`newest_version`). Where it
+//!    keeps what is alone under its key, as for any puts, it sees the others (`lone_versions`), and
+//!    else every version (`each_version`).
 //!
 //! A run that nothing overlaps therefore costs next to nothing a row, and a large run with
 //! sparse overrides a search for each override.
@@ -24,6 +25,8 @@
 //! range begins with one more version of that key.
 
 mod each_version;
+mod entries;
+mod lone_versions;
 mod newest_version;
 mod slice;
 
@@ -39,7 +42,8 @@ use crate::error::StoreError;
 use crate::key_form::{BytesForm, KeyForm, U64Form, U128Form};
 use crate::selection::{Selection, SourceId};
 use each_version::merge_slices;
-use newest_version::keep_newest;
+use lone_versions::keep_lone;
+use newest_version::{base_of, keep_newest};
 use slice::{Slice, cut_at_bound, step_end};
 
 /// Rows of a large block that one step may consume: keeps the selection small.
@@ -65,6 +69,10 @@ pub(crate) trait Filter {
 
     /// Whether of the versions of each key in such blocks the newest stays and the others go.
     fn keeps_newest(&self, summary: &Summary) -> bool;
+
+    /// Whether a version in such a block stays if it is the only one of its key. So where the newest
+    /// stays.
+    fn keeps_lone(&self, summary: &Summary) -> bool;
 
     /// Whether the older versions of the current key go, if they are in such blocks.
     fn is_settled(&self) -> bool;
@@ -306,9 +314,9 @@ impl Merger {
         }
         cut_at_bound(&mut slices);
         let last_key = self.last_key.as_ref();
-        let keeps_newest = keeps_newest(&slices, last_key, filter);
-        if keeps_newest {
-            let rows = newest_version::step_rows(&slices);
+        let way = Way::of(&slices, last_key, filter);
+        if way != Way::EachVersion && base_of(&slices).is_none() {
+            let rows = entries::step_rows(slices.len());
             slices.iter_mut().for_each(|slice| slice.limit(rows));
             cut_at_bound(&mut slices);
         }
@@ -316,12 +324,13 @@ impl Merger {
         for slice in &mut slices {
             slice.source = Some(out.source(slice.block));
         }
-        let last_key = match keeps_newest {
-            true => {
+        let last_key = match way {
+            Way::NewestVersion => {
                 filter.settle(out);
                 keep_newest(slices, last_key, out)
             }
-            false => merge_slices(slices, last_key, filter, out)?,
+            Way::LoneVersions => keep_lone(slices, last_key, filter, out)?,
+            Way::EachVersion => merge_slices(slices, last_key, filter, out)?,
         };
         self.last_key = Some(last_key);
         for (age, end) in ends {
@@ -334,17 +343,37 @@ impl Merger {
     }
 }
 
-/// Whether of the rows of `slices` the newest of each key stay, and nothing else is to be decided:
-/// not about `last_key` either, if versions of it are among them.
-fn keeps_newest<F: KeyForm>(
-    slices: &[Slice<'_, F>],
-    last_key: Option<&SortKey>,
-    filter: &impl Filter,
-) -> bool {
-    let continues = |slice: &Slice<'_, F>| last_key.is_some_and(|last| slice.begins_with(last));
-    let mut summaries = slices.iter().map(|slice| slice.block.summary());
-    summaries.all(|summary| filter.keeps_newest(&summary))
-        && (filter.is_settled() || !slices.iter().any(continues))
+/// How a step finds what stays: see the modules of these names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    NewestVersion,
+    LoneVersions,
+    EachVersion,
+}
+
+impl Way {
+    /// The cheapest one for these rows.
+    fn of<F: KeyForm>(
+        slices: &[Slice<'_, F>],
+        last_key: Option<&SortKey>,
+        filter: &impl Filter,
+    ) -> Self {
+        let continues = |slice: &Slice<'_, F>| last_key.is_some_and(|last| slice.begins_with(last));
+        let all = |keeps: &dyn Fn(&Summary) -> bool| {
+            let mut blocks = slices.iter().map(|slice| slice.block.summary());
+            blocks.all(|summary| keeps(&summary))
+        };
+        // Of the last key, too, nothing may be left to decide.
+        let is_decided = || filter.is_settled() || !slices.iter().any(continues);
+        if all(&|summary| filter.keeps_newest(summary)) && is_decided() {
+            Self::NewestVersion
+        } else if all(&|summary| filter.keeps_lone(summary)) && base_of(slices).is_none() {
+            Self::LoneVersions
+        } else {
+            // Next to a base the filter sees its rows in large ranges.
+            Self::EachVersion
+        }
+    }
 }
 
 #[cfg(test)]

@@ -170,15 +170,19 @@ impl Retention {
     /// Whether no version of a block or segment with these traits changes in a merge, as long as
     /// it meets no other version of its keys.
     pub fn leaves_alone(&self, summary: &Summary) -> bool {
-        summary.all_puts && summary.unique_keys && !self.may_hide(summary.position_min)
+        summary.unique_keys && self.keeps_lone(summary)
     }
 
     /// Whether of each key's versions in a block or segment with these traits the newest stays, and
     /// no other.
     fn keeps_newest(&self, summary: &Summary) -> bool {
-        summary.all_puts
-            && summary.position_max <= self.lowest()
-            && !self.may_hide(summary.position_min)
+        summary.position_max <= self.lowest() && self.keeps_lone(summary)
+    }
+
+    /// Whether a version in a block or segment with these traits stays if it is the only one of its
+    /// key.
+    fn keeps_lone(&self, summary: &Summary) -> bool {
+        summary.all_puts && !self.may_hide(summary.position_min)
     }
 
     /// The upper end of the position's stripe.
@@ -339,6 +343,10 @@ impl Filter for RetentionFilter {
 
     fn keeps_newest(&self, summary: &Summary) -> bool {
         self.retention.keeps_newest(summary)
+    }
+
+    fn keeps_lone(&self, summary: &Summary) -> bool {
+        self.retention.keeps_lone(summary)
     }
 
     fn is_settled(&self) -> bool {

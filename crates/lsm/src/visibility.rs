@@ -159,6 +159,10 @@ impl Filter for SnapshotFilter {
             && summary.position_min >= self.truncated_below
     }
 
+    fn keeps_lone(&self, summary: &Summary) -> bool {
+        self.keeps_newest(summary)
+    }
+
     fn is_settled(&self) -> bool {
         matches!(self.state, KeyState::Decided)
     }

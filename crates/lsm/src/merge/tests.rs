@@ -1,5 +1,6 @@
 //! What is left of a merge is the same whichever way a step takes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -52,15 +53,18 @@ fn merged(runs: &[Puts], step_rows: usize, filter: &mut impl super::Filter) -> V
     rows.iter().map(row).collect()
 }
 
-/// The newest version of each key up to a position: of equal positions the newest run's.
-fn newest(runs: &[Puts], position_max: u64) -> Vec<(i64, i64)> {
-    let mut newest: BTreeMap<i64, (u64, usize)> = BTreeMap::new();
+/// The newest version of each key in each stripe (of equal positions the newest run's), keys ascending,
+/// the newest stripe first. `stripe` is `None` for what does not count.
+fn newest(runs: &[Puts], stripe: impl Fn(u64) -> Option<u64>) -> Vec<(i64, i64)> {
+    let mut newest: BTreeMap<(i64, Reverse<u64>), (u64, usize)> = BTreeMap::new();
     for (age, puts) in runs.iter().enumerate() {
-        for &(key, position) in puts
-            .iter()
-            .filter(|(_, position)| *position <= position_max)
-        {
-            let best = newest.entry(key).or_insert((position, age));
+        for &(key, position) in puts {
+            let Some(stripe) = stripe(position) else {
+                continue;
+            };
+            let best = newest
+                .entry((key, Reverse(stripe)))
+                .or_insert((position, age));
             if position > best.0 {
                 *best = (position, age);
             }
@@ -69,7 +73,7 @@ fn newest(runs: &[Puts], position_max: u64) -> Vec<(i64, i64)> {
     let number = |(position, age): (u64, usize)| age as i64 * 1_000 + position as i64;
     newest
         .into_iter()
-        .map(|(key, best)| (key, number(best)))
+        .map(|((key, _), best)| (key, number(best)))
         .collect()
 }
 
@@ -83,7 +87,8 @@ proptest! {
         position in prop_oneof![Just(POSITION_MAX), 0..=POSITION_MAX],
     ) {
         let mut filter = SnapshotFilter::new(position, &[]);
-        prop_assert_eq!(merged(&runs, step_rows, &mut filter), newest(&runs, position));
+        let seen = newest(&runs, |of_row| (of_row <= position).then_some(0));
+        prop_assert_eq!(merged(&runs, step_rows, &mut filter), seen);
     }
 
     #[test]
@@ -92,6 +97,27 @@ proptest! {
         step_rows in 1..300_usize,
     ) {
         let mut filter = RetentionFilter::new(Retention::new(POSITION_MAX, [], None));
-        prop_assert_eq!(merged(&runs, step_rows, &mut filter), newest(&runs, POSITION_MAX));
+        prop_assert_eq!(merged(&runs, step_rows, &mut filter), newest(&runs, |_| Some(0)));
+    }
+
+    /// Each position above the visible one, or the oldest hold, is a stripe of its own.
+    #[test]
+    fn a_merge_keeps_the_newest_versions_of_each_stripe(
+        runs in proptest::collection::vec(puts(), 1..8),
+        step_rows in 1..300_usize,
+        visible in 0..=POSITION_MAX,
+        pins in proptest::collection::btree_set(0..=POSITION_MAX, 0..4),
+        hold in proptest::option::weighted(0.2, 0..=POSITION_MAX),
+    ) {
+        let retention = Retention::new(visible, pins.iter().copied(), hold);
+        let keep_above = hold.map_or(visible, |hold| hold.min(visible));
+        let boundaries = pins.iter().copied().filter(|&pin| pin < keep_above);
+        let boundaries: Vec<u64> = boundaries.chain([keep_above]).collect();
+        let stripe = |position: u64| {
+            let boundary = boundaries.iter().copied().find(|&b| b >= position);
+            Some(boundary.unwrap_or(position))
+        };
+        let mut filter = RetentionFilter::new(retention);
+        prop_assert_eq!(merged(&runs, step_rows, &mut filter), newest(&runs, stripe));
     }
 }
