@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use replication::postgres::certificate_hash::certificate_hash;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
@@ -24,7 +25,6 @@ use tokio_rustls::rustls::crypto::{
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, SignatureScheme};
 
-use crate::server::certificate_hash::certificate_hash;
 use crate::server::tls::PROTOCOL;
 
 /// Begins TLS for tokio-postgres.

@@ -10,7 +10,7 @@
 //! another server on the machine.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -228,6 +228,32 @@ impl PostgresServer {
             String::from_utf8_lossy(&output.stderr)
         );
         Ok(output)
+    }
+
+    /// Has the server offer TLS from now on, with this certificate and key in PEM form.
+    pub fn offer_tls(&self, certificate: &str, key: &str) -> Result<()> {
+        for (name, content) in [("server.crt", certificate), ("server.key", key)] {
+            let path = self.data().join(name);
+            fs::write(&path, content)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+            if let Some(account) = self.account {
+                chown(&path, Some(account.user), Some(account.group))?;
+            }
+        }
+        self.execute("postgres", "alter system set ssl = on")?;
+        self.reload()
+    }
+
+    /// Has the server refuse connections without TLS from now on, those of [`Self::connect`] included.
+    pub fn require_tls(&self) -> Result<()> {
+        let path = self.data().join("pg_hba.conf");
+        let rules = fs::read_to_string(&path)?;
+        fs::write(&path, rules.replace("\nhost ", "\nhostssl "))?;
+        self.reload()
+    }
+
+    fn reload(&self) -> Result<()> {
+        self.execute("postgres", "select pg_reload_conf()")
     }
 
     /// The end of the server's log, for messages.

@@ -15,7 +15,6 @@
 
 pub mod backend;
 pub mod cancel;
-pub mod certificate_hash;
 mod connection;
 mod copy_out;
 mod encryption;

@@ -20,7 +20,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::NoServerSessionStorage;
 use tokio_rustls::rustls::{self, ServerConfig};
 
-use super::certificate_hash::certificate_hash;
+use replication::postgres::certificate_hash::certificate_hash;
 
 /// PostgreSQL's protocol among those that TLS clients can ask for.
 pub const PROTOCOL: &[u8] = b"postgresql";

@@ -20,6 +20,7 @@ mod replica;
 mod schema_changes;
 mod slots;
 mod soak;
+mod source_encryption;
 mod stopped_tables;
 mod toast;
 mod tpch;

@@ -7,7 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config;
+
+use super::connection_string;
+use super::socket::Host;
+use super::tls::{self, TlsConfig, TlsError};
 
 /// The name of slot and publication where none is given.
 const DEFAULT_NAME: &str = "hedgerow";
@@ -26,12 +30,9 @@ pub enum ConfigError {
         "the source's URL cannot be read: {0}; one looks like postgres://user:password@host:5432/database"
     )]
     Malformed(String),
-    /// It asks for encryption.
-    #[error(
-        "sslmode=require is not supported yet: connections to the source are not encrypted. \
-         Use sslmode=disable or sslmode=prefer over a trusted network or a tunnel"
-    )]
-    TlsNotSupported,
+    /// What it says of encryption.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// It names a socket directory.
     #[error("Unix sockets are not supported; give the server's host name, such as localhost")]
     UnixSocket,
@@ -46,8 +47,12 @@ pub enum ConfigError {
 /// A PostgreSQL server as a source.
 #[derive(Clone)]
 pub struct PostgresConfig {
-    /// Host names or addresses with ports, tried in order.
-    pub hosts: Vec<(String, u16)>,
+    /// Tried in order.
+    pub hosts: Vec<Host>,
+    /// Whether connections are encrypted, and what the server has to prove.
+    pub tls: TlsConfig,
+    /// Whether a password's proof covers the server's certificate.
+    pub bind_password: BindPassword,
     /// The role.
     pub user: String,
     /// The role's password.
@@ -67,6 +72,28 @@ pub struct PostgresConfig {
     pub heartbeat: Option<Duration>,
     /// Log kept by the source above which an alarm is raised, bytes.
     pub retained_bytes_max: u64,
+}
+
+/// Whether a password's proof covers the certificate that the connection began with: libpq's
+/// `channel_binding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindPassword {
+    /// `disable`.
+    Never,
+    /// `prefer`: where both sides can.
+    IfPossible,
+    /// `require`: or there is no connection.
+    Always,
+}
+
+impl BindPassword {
+    fn of(channel_binding: config::ChannelBinding) -> Self {
+        match channel_binding {
+            config::ChannelBinding::Disable => Self::Never,
+            config::ChannelBinding::Require => Self::Always,
+            _ => Self::IfPossible,
+        }
+    }
 }
 
 /// What to do when the source's log cannot be followed any further.
@@ -93,7 +120,7 @@ impl fmt::Display for PostgresConfig {
         let hosts: Vec<_> = self
             .hosts
             .iter()
-            .map(|(host, port)| format!("{host}:{port}"))
+            .map(|host| format!("{}:{}", host.name, host.port))
             .collect();
         write!(
             f,
@@ -108,17 +135,18 @@ impl fmt::Display for PostgresConfig {
 impl PostgresConfig {
     /// Reads a connection string (`postgres://…` or `key=value …`).
     pub fn parse(url: &str) -> Result<Self, ConfigError> {
-        let parsed = tokio_postgres::Config::from_str(url)
+        let (rest, of_tls) =
+            connection_string::take(url, &tls::PARAMETERS).map_err(ConfigError::Malformed)?;
+        let parsed = tokio_postgres::Config::from_str(&rest)
             .map_err(|error| ConfigError::Malformed(describe(&error)))?;
-        if !matches!(parsed.get_ssl_mode(), SslMode::Disable | SslMode::Prefer) {
-            return Err(ConfigError::TlsNotSupported);
-        }
         let user = parsed
             .get_user()
             .ok_or(ConfigError::Missing("user"))?
             .to_owned();
         Ok(Self {
             hosts: hosts(&parsed)?,
+            tls: TlsConfig::of(&of_tls)?,
+            bind_password: BindPassword::of(parsed.get_channel_binding()),
             database: parsed.get_dbname().unwrap_or(&user).to_owned(),
             user,
             password: parsed.get_password().map(<[u8]>::to_vec),
@@ -156,35 +184,33 @@ impl PostgresConfig {
     }
 }
 
-fn hosts(parsed: &tokio_postgres::Config) -> Result<Vec<(String, u16)>, ConfigError> {
+fn hosts(parsed: &tokio_postgres::Config) -> Result<Vec<Host>, ConfigError> {
     let ports = parsed.get_ports();
     let port = |index: usize| match ports {
         [] => DEFAULT_PORT,
         [port] => *port,
         ports => ports.get(index).copied().unwrap_or(DEFAULT_PORT),
     };
-    let addresses = parsed.get_hostaddrs().iter().map(ToString::to_string);
-    let names: Vec<String> = if parsed.get_hostaddrs().is_empty() {
-        let name = |host: &Host| match host {
-            Host::Tcp(name) => Ok(name.clone()),
-            Host::Unix(_) => Err(ConfigError::UnixSocket),
+    let (named, addresses) = (parsed.get_hosts(), parsed.get_hostaddrs());
+    let host = |index: usize| {
+        let address = addresses.get(index).copied();
+        let name = match (named.get(index), address) {
+            (Some(config::Host::Tcp(name)), _) => name.clone(),
+            (Some(config::Host::Unix(_)), None) => return Err(ConfigError::UnixSocket),
+            (_, Some(address)) => address.to_string(),
+            (None, None) => return Err(ConfigError::Missing("host")),
         };
-        parsed
-            .get_hosts()
-            .iter()
-            .map(name)
-            .collect::<Result<_, _>>()?
-    } else {
-        addresses.collect()
+        Ok(Host {
+            name,
+            address,
+            port: port(index),
+        })
     };
-    if names.is_empty() {
-        return Err(ConfigError::Missing("host"));
-    }
-    Ok(names
-        .into_iter()
-        .enumerate()
-        .map(|(index, name)| (name, port(index)))
-        .collect())
+    let count = match addresses.len() {
+        0 => named.len().max(1),
+        count => count,
+    };
+    (0..count).map(host).collect()
 }
 
 /// An error with its causes.
@@ -204,7 +230,13 @@ mod tests {
         let config =
             PostgresConfig::parse("postgres://u:secret@db.example:6543/app?connect_timeout=3")
                 .expect("a good URL");
-        assert_eq!(config.hosts, [("db.example".to_owned(), 6543)]);
+        let host = Host {
+            name: "db.example".to_owned(),
+            address: None,
+            port: 6543,
+        };
+        assert_eq!(config.hosts, [host]);
+        assert!(matches!(config.tls, TlsConfig::Preferred(_)));
         assert_eq!(config.password.as_deref(), Some(&b"secret"[..]));
         assert_eq!(config.connect_timeout, Duration::from_secs(3));
         assert_eq!(config.publication_name(), "hedgerow");
@@ -215,9 +247,19 @@ mod tests {
     fn what_cannot_be_honoured_is_refused() {
         let refused = |url| PostgresConfig::parse(url).expect_err("refused");
         assert_eq!(
-            refused("postgres://u@h/d?sslmode=require"),
-            ConfigError::TlsNotSupported
+            refused("postgres://u@h/d?sslmode=always"),
+            ConfigError::Tls(TlsError::Mode("always".to_owned()))
         );
+        assert_eq!(
+            refused("postgres://u@h/d?sslmode=verify-ca&sslrootcert=system"),
+            ConfigError::Tls(TlsError::SystemRoots)
+        );
+        assert_eq!(
+            refused("host=h user=u sslcert=/c"),
+            ConfigError::Tls(TlsError::Unpaired)
+        );
+        let missing = refused("postgres://u@h/d?sslmode=verify-full&sslrootcert=/no/such");
+        assert!(missing.to_string().starts_with("/no/such: "), "{missing}");
         assert_eq!(refused("host=/tmp user=u"), ConfigError::UnixSocket);
         assert_eq!(refused("postgres://h/d"), ConfigError::Missing("user"));
         assert!(matches!(
@@ -230,5 +272,19 @@ mod tests {
             config.with_slot("Bad-Name"),
             Err(ConfigError::SlotName(_))
         ));
+    }
+
+    #[test]
+    fn an_address_saves_looking_the_name_up() {
+        let config =
+            PostgresConfig::parse("host=db.example hostaddr=10.0.0.7 user=u sslmode=require")
+                .expect("a good string");
+        let host = Host {
+            name: "db.example".to_owned(),
+            address: Some([10, 0, 0, 7].into()),
+            port: 5432,
+        };
+        assert_eq!(config.hosts, [host]);
+        assert!(matches!(config.tls, TlsConfig::Required(_)));
     }
 }

@@ -6,27 +6,26 @@
 //! Session settings are pinned at startup, so that the text form of every value is the one
 //! that [`super::text`] reads, and row-level security fails rather than filters.
 //!
-//! Does not: encrypt, retry, use the extended protocol.
+//! Does not: retry, use the extended protocol.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::ops::Range;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{
+    ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
+};
 use postgres_protocol::message::{backend, frontend};
-use socket2::SockRef;
 
-use super::config::PostgresConfig;
+use super::config::{BindPassword, PostgresConfig};
 use super::pace::WINDOW_BYTES;
+use super::socket::Socket;
 use crate::source::Stop;
 
 /// How long to wait for bytes before looking whether to stop.
 const TURN: Duration = Duration::from_millis(100);
-/// How long a write may block before the connection counts as lost.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The input buffer's size, unless a single message needs more.
 const BUFFER_BYTES: usize = 512 << 10;
 /// At least a quarter of the buffer is free for a read, so one takes a whole window.
@@ -37,6 +36,10 @@ const FRAME_BYTES_MAX: usize = 1 << 30;
 const HEADER_BYTES: usize = 5;
 /// `CopyBothResponse`, which the client library does not know.
 const COPY_BOTH_RESPONSE_TAG: u8 = b'W';
+
+/// What is said where `channel_binding=require` is not to be had.
+const NOT_BOUND: &str = "channel_binding=require, but the server's password dialogue is not bound to an \
+     encrypted connection";
 
 /// Settings that every session is started with.
 const SESSION_SETTINGS: &str = "-c DateStyle=ISO -c IntervalStyle=postgres -c TimeZone=UTC \
@@ -55,6 +58,9 @@ pub enum ConnectionError {
     /// The server sent something that is not the protocol, or that we do not speak.
     #[error("unexpected data from the server: {0}")]
     Protocol(String),
+    /// The server is not as trustworthy as the connection string asks for.
+    #[error("{0}")]
+    Untrusted(String),
     /// The process was told to stop.
     #[error("shut down")]
     Stopped,
@@ -94,7 +100,7 @@ impl ConnectionError {
                 matches!(code, "57P01" | "57P02" | "57P03" | "53300" | "55006")
                     || code.starts_with("08")
             }
-            Self::Protocol(_) | Self::Stopped => false,
+            Self::Protocol(_) | Self::Untrusted(_) | Self::Stopped => false,
         }
     }
 
@@ -162,7 +168,7 @@ impl Row {
 
 /// A session.
 pub struct Connection {
-    socket: TcpStream,
+    socket: Socket,
     read_timeout: Duration,
     input: Vec<u8>,
     /// The part of `input` that was received and not handed out yet.
@@ -174,10 +180,8 @@ pub struct Connection {
 impl Connection {
     /// Connects to the first host that accepts and authenticates.
     pub fn open(config: &PostgresConfig, mode: Mode, stop: &Stop) -> Result<Self, ConnectionError> {
-        let socket = connect(config)?;
-        socket.set_nodelay(true)?;
-        socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
-        socket.set_read_timeout(Some(TURN))?;
+        let socket = Socket::connect(config)?;
+        socket.set_read_timeout(TURN)?;
         let mut connection = Self {
             socket,
             read_timeout: TURN,
@@ -209,6 +213,7 @@ impl Connection {
 
     fn authenticate(&mut self, config: &PostgresConfig) -> Result<(), ConnectionError> {
         let mut scram: Option<ScramSha256> = None;
+        let mut is_bound = false;
         loop {
             let frame = self.frame()?;
             if frame.tag != backend::AUTHENTICATION_TAG {
@@ -217,7 +222,10 @@ impl Connection {
             let (kind, body) = read_u32(frame.body)?;
             let body = body.to_vec();
             match kind {
-                0 => return Ok(()),
+                0 if is_bound || config.bind_password != BindPassword::Always => return Ok(()),
+                0 | 3 | 5 if config.bind_password == BindPassword::Always => {
+                    return Err(ConnectionError::Untrusted(NOT_BOUND.to_owned()));
+                }
                 3 => {
                     let password = password(config)?;
                     frontend::password_message(password, &mut self.output)?;
@@ -231,10 +239,15 @@ impl Connection {
                     frontend::password_message(hash.as_bytes(), &mut self.output)?;
                 }
                 10 => {
-                    let exchange = start_scram(&body, password(config)?)?;
-                    let message = exchange.message();
-                    frontend::sasl_initial_response(SCRAM_SHA_256, message, &mut self.output)?;
+                    let (mechanism, binding) = self.choose_mechanism(&body, config)?;
+                    let exchange = ScramSha256::new(password(config)?, binding);
+                    frontend::sasl_initial_response(
+                        mechanism,
+                        exchange.message(),
+                        &mut self.output,
+                    )?;
                     scram = Some(exchange);
+                    is_bound = mechanism == SCRAM_SHA_256_PLUS;
                 }
                 11 | 12 => {
                     let exchange = scram.as_mut().ok_or_else(|| short("SASL start"))?;
@@ -252,6 +265,34 @@ impl Connection {
             }
             self.flush()?;
         }
+    }
+
+    /// How to prove the password: bound to the server's certificate, where both sides can.
+    fn choose_mechanism(
+        &self,
+        offered: &[u8],
+        config: &PostgresConfig,
+    ) -> Result<(&'static str, ChannelBinding), ConnectionError> {
+        let offers = |name: &str| offered.split(|&b| b == 0).any(|o| o == name.as_bytes());
+        let may_bind = config.bind_password != BindPassword::Never;
+        let hash = self.socket.certificate_hash().filter(|_| may_bind);
+        if let Some(hash) = hash.clone().filter(|_| offers(SCRAM_SHA_256_PLUS)) {
+            let binding = ChannelBinding::tls_server_end_point(hash);
+            return Ok((SCRAM_SHA_256_PLUS, binding));
+        }
+        if config.bind_password == BindPassword::Always {
+            return Err(ConnectionError::Untrusted(NOT_BOUND.to_owned()));
+        }
+        if !offers(SCRAM_SHA_256) {
+            let words = "the server does not offer SCRAM-SHA-256";
+            return Err(ConnectionError::Protocol(words.to_owned()));
+        }
+        // The server learns whether we could: it would notice if its offer had been kept from us.
+        let binding = match hash {
+            Some(_) => ChannelBinding::unrequested(),
+            None => ChannelBinding::unsupported(),
+        };
+        Ok((SCRAM_SHA_256, binding))
     }
 
     /// Runs one statement and returns its rows.
@@ -419,7 +460,7 @@ impl Connection {
     pub fn fill(&mut self, timeout: Duration) -> Result<usize, ConnectionError> {
         self.make_room();
         if self.read_timeout != timeout {
-            self.socket.set_read_timeout(Some(timeout))?;
+            self.socket.set_read_timeout(timeout)?;
             self.read_timeout = timeout;
         }
         match self.socket.read(&mut self.input[self.pending.end..]) {
@@ -441,7 +482,7 @@ impl Connection {
 
     /// Lets the server send no more than about so many bytes ahead of what has been read.
     pub fn bound_receive_buffer(&self, bytes: usize) -> Result<(), ConnectionError> {
-        Ok(SockRef::from(&self.socket).set_recv_buffer_size(bytes)?)
+        Ok(self.socket.bound_receive_buffer(bytes)?)
     }
 
     /// Moves what is pending to the front, and grows the buffer when one message fills it.
@@ -463,7 +504,7 @@ impl Connection {
     fn flush(&mut self) -> Result<(), ConnectionError> {
         let written = self.socket.write_all(&self.output);
         self.output.clear();
-        Ok(written?)
+        Ok(written.and_then(|()| self.socket.flush())?)
     }
 }
 
@@ -475,29 +516,6 @@ impl Drop for Connection {
         // The server may be gone already; then there is nobody to tell.
         _ = self.flush();
     }
-}
-
-fn connect(config: &PostgresConfig) -> Result<TcpStream, ConnectionError> {
-    let mut failure = ConnectionError::Lost("no host to connect to".to_owned());
-    for (host, port) in &config.hosts {
-        let lost = |error: io::Error| {
-            ConnectionError::Lost(format!("cannot connect to {host}:{port}: {error}"))
-        };
-        let addresses = match (host.as_str(), *port).to_socket_addrs() {
-            Ok(addresses) => addresses,
-            Err(error) => {
-                failure = lost(error);
-                continue;
-            }
-        };
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, config.connect_timeout) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => failure = lost(error),
-            }
-        }
-    }
-    Err(failure)
 }
 
 fn password(config: &PostgresConfig) -> Result<&[u8], ConnectionError> {
@@ -512,19 +530,6 @@ fn password(config: &PostgresConfig) -> Result<&[u8], ConnectionError> {
             hint: Some("give it in the source's URL".to_owned()),
         }))
     })
-}
-
-fn start_scram(mechanisms: &[u8], password: &[u8]) -> Result<ScramSha256, ConnectionError> {
-    let offered = mechanisms
-        .split(|&b| b == 0)
-        .any(|name| name == SCRAM_SHA_256.as_bytes());
-    if offered {
-        Ok(ScramSha256::new(password, ChannelBinding::unsupported()))
-    } else {
-        Err(ConnectionError::Protocol(
-            "the server does not offer SCRAM-SHA-256".to_owned(),
-        ))
-    }
 }
 
 fn authentication_failed(error: io::Error) -> ConnectionError {

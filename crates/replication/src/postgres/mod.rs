@@ -1,7 +1,9 @@
 //! PostgreSQL as a source: initial copy at an exported snapshot, then logical replication.
 //!
 //! * [`config`]: where the server is and which slot and publication to use.
-//! * [`connection`]: a small blocking client, for queries, COPY and the replication stream.
+//! * [`connection`]: a small blocking client, for queries, COPY and the replication stream; [`socket`]: the
+//!   way to the server; [`tls`]: what it has to prove; [`certificate_hash`]: what a password's proof is bound
+//!   to; [`connection_string`]: where all that is said.
 //! * [`pgoutput`]: decoder of the logical replication messages.
 //! * [`types`]: which column type a PostgreSQL type becomes.
 //! * [`text`]: PostgreSQL's text form of values into columns.
@@ -20,9 +22,11 @@
 //! * [`verify`]: proof that the copy equals the source at one position.
 
 pub mod catalog;
+pub mod certificate_hash;
 mod changes;
 pub mod config;
 pub mod connection;
+mod connection_string;
 mod copy;
 mod copy_again;
 mod copy_text;
@@ -40,12 +44,14 @@ pub mod resync;
 mod shape;
 mod slot;
 mod slot_watch;
+pub mod socket;
 pub mod source;
 mod spool;
 mod state;
 mod stream;
 mod table_sink;
 mod text;
+pub mod tls;
 mod types;
 pub mod verify;
 
