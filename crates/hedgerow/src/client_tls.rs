@@ -13,15 +13,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use replication::postgres::certificate_hash::certificate_hash;
-use replication::postgres::tls::anybody;
+use replication::postgres::tls::{PROTOCOL, any_certificate};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{self, ClientConfig};
-
-use crate::server::tls::PROTOCOL;
 
 /// Begins TLS for tokio-postgres.
 #[derive(Clone)]
@@ -36,7 +34,7 @@ impl BoundTls {
         let mut config = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()?
             .dangerous()
-            .with_custom_certificate_verifier(anybody(&provider))
+            .with_custom_certificate_verifier(any_certificate(&provider))
             .with_no_client_auth();
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         Ok(Self {

@@ -17,8 +17,9 @@ use tokio_rustls::server::TlsStream;
 use super::failure::Failure;
 use super::frontend::{self, FirstPacket};
 use super::listener::Shared;
-use super::tls::{Identity, PROTOCOL};
+use super::tls::Identity;
 use super::wire::{Ended, Input, Output};
+use replication::postgres::tls::PROTOCOL;
 
 /// First byte of a TLS handshake. As a startup packet's first byte it would mean a length of
 /// 369 MB, which none has.

@@ -21,9 +21,7 @@ use tokio_rustls::rustls::server::NoServerSessionStorage;
 use tokio_rustls::rustls::{self, ServerConfig};
 
 use replication::postgres::certificate_hash::certificate_hash;
-
-/// PostgreSQL's protocol among those that TLS clients can ask for.
-pub const PROTOCOL: &[u8] = b"postgresql";
+use replication::postgres::tls::PROTOCOL;
 /// How often the files are looked at. Reading them costs some microseconds.
 const LOOK_INTERVAL: Duration = Duration::from_secs(2);
 /// Permission bits of everybody who is neither owner nor group.

@@ -91,22 +91,6 @@ fn merge_two<K: Ord + Copy>(newer: &[Entry<K>], older: &[Entry<K>], merged: &mut
     merged.extend_from_slice(&older[older_at..]);
 }
 
-/// The entries of each key, keys ascending.
-pub(super) struct Groups<'e, K>(pub &'e [Entry<K>]);
-
-impl<'e, K: Eq + Copy> Iterator for Groups<'e, K> {
-    type Item = &'e [Entry<K>];
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let (first, others) = self.0.split_first()?;
-        let more = others.iter().take_while(|other| other.key == first.key);
-        let (group, rest) = self.0.split_at(1 + more.count());
-        self.0 = rest;
-        Some(group)
-    }
-}
-
 /// The position of an entry's version.
 #[inline]
 pub(super) fn position_of<'a, F: KeyForm>(

@@ -9,7 +9,7 @@
 
 use types::key::SortKey;
 
-use super::entries::{Entry, Groups, keep, position_of, sorted_entries};
+use super::entries::{Entry, keep, position_of, sorted_entries};
 use super::slice::{Slice, comes_first};
 use super::{Filter, Rows};
 use crate::error::StoreError;
@@ -23,12 +23,12 @@ pub(super) fn keep_lone<F: KeyForm>(
     filter: &mut impl Filter,
     out: &mut Selection,
 ) -> Result<SortKey, StoreError> {
-    let entries = sorted_entries(&slices, None);
-    let mut groups = Groups(&entries);
+    let mut entries = sorted_entries(&slices, None);
+    let mut groups = entries.chunk_by_mut(|a, b| a.key == b.key).peekable();
     let mut continues = last_key.is_some_and(|key| slices.iter().any(|s| s.begins_with(key)));
     let mut is_first = true;
     while let Some(group) = groups.next() {
-        let is_last = groups.0.is_empty();
+        let is_last = groups.peek().is_none();
         if group.len() == 1 && !is_first && !is_last {
             keep(&slices, &group[0], out);
         } else {
@@ -44,18 +44,17 @@ pub(super) fn keep_lone<F: KeyForm>(
 /// Hands the versions of one key to the filter, in merge order.
 fn visit<'a, F: KeyForm>(
     slices: &[Slice<'a, F>],
-    group: &[Entry<F::Key<'a>>],
+    group: &mut [Entry<F::Key<'a>>],
     mut continues: bool,
     filter: &mut impl Filter,
     out: &mut Selection,
 ) -> Result<(), StoreError> {
-    let mut in_order: Vec<_> = group.iter().collect();
     // Of equal positions the newer run's come first already.
-    in_order.sort_by(|a, b| {
+    group.sort_by(|a, b| {
         let (a, b) = (position_of(slices, a), position_of(slices, b));
         comes_first(b, a).cmp(&comes_first(a, b))
     });
-    for entry in in_order {
+    for entry in group {
         let slice = &slices[entry.slice as usize];
         let row = entry.row as usize;
         let rows = Rows {

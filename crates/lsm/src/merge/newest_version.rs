@@ -17,7 +17,7 @@
 
 use types::key::SortKey;
 
-use super::entries::{Entry, Groups, keep, position_of, sorted_entries};
+use super::entries::{Entry, keep, position_of, sorted_entries};
 use super::slice::{Slice, comes_first};
 use crate::key_form::KeyForm;
 use crate::selection::Selection;
@@ -46,7 +46,8 @@ pub(super) fn keep_newest<F: KeyForm>(
     }
     let base = base_of(&slices);
     let entries = sorted_entries(&slices, base);
-    let newest = Groups(&entries).map(|group| newest_of(&slices, group));
+    let groups = entries.chunk_by(|a, b| a.key == b.key);
+    let newest = groups.map(|group| newest_of(&slices, group));
     match base {
         Some(base) => override_rows(&slices, &slices[base], newest, out),
         None => newest.for_each(|newest| keep(&slices, newest, out)),

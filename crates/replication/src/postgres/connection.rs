@@ -213,7 +213,7 @@ impl Connection {
 
     fn authenticate(&mut self, config: &PostgresConfig) -> Result<(), ConnectionError> {
         let mut scram: Option<ScramSha256> = None;
-        let mut is_bound = false;
+        let (mut will_bind, mut is_bound) = (false, false);
         loop {
             let frame = self.frame()?;
             if frame.tag != backend::AUTHENTICATION_TAG {
@@ -247,12 +247,14 @@ impl Connection {
                         &mut self.output,
                     )?;
                     scram = Some(exchange);
-                    is_bound = mechanism == SCRAM_SHA_256_PLUS;
+                    will_bind = mechanism == SCRAM_SHA_256_PLUS;
                 }
                 11 | 12 => {
                     let exchange = scram.as_mut().ok_or_else(|| short("SASL start"))?;
                     if kind == 12 {
                         exchange.finish(&body).map_err(authentication_failed)?;
+                        // Not before: a server that ends the dialogue early has proved nothing.
+                        is_bound = will_bind;
                         continue;
                     }
                     exchange.update(&body).map_err(authentication_failed)?;

@@ -70,13 +70,13 @@ impl Socket {
         host: &Host,
         config: &PostgresConfig,
     ) -> Result<Self, ConnectionError> {
-        socket.set_nodelay(true)?;
-        socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
-        socket.set_read_timeout(Some(config.connect_timeout))?;
+        prepare(&socket, config)?;
         match &config.tls {
             TlsConfig::Plain => Ok(Self::Plain(socket)),
             TlsConfig::Preferred(tls) => match accepts_tls(&socket)? {
-                true => encrypt(socket, host, tls),
+                true => {
+                    encrypt(socket, host, tls).or_else(|error| in_the_clear(host, config, error))
+                }
                 false => Ok(Self::Plain(socket)),
             },
             TlsConfig::Direct(tls) => encrypt(socket, host, tls),
@@ -114,6 +114,24 @@ impl Socket {
         };
         certificate_hash(stream.conn.peer_certificates()?.first()?)
     }
+}
+
+/// A second connection where TLS was only preferred and does not come about, as in libpq.
+fn in_the_clear(
+    host: &Host,
+    config: &PostgresConfig,
+    error: ConnectionError,
+) -> Result<Socket, ConnectionError> {
+    tracing::warn!(%error, "the source is not encrypted; sslmode=require would insist on it");
+    let socket = tcp(host, config.connect_timeout)?;
+    prepare(&socket, config)?;
+    Ok(Socket::Plain(socket))
+}
+
+fn prepare(socket: &TcpStream, config: &PostgresConfig) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
+    socket.set_read_timeout(Some(config.connect_timeout))
 }
 
 fn tcp(host: &Host, timeout: Duration) -> io::Result<TcpStream> {

@@ -12,7 +12,7 @@
 //! only, because anybody can have some certificate of theirs). Without it libpq's own file counts.
 //!
 //! A certificate that is itself in the file is as good as one that is signed by it: many servers
-//! have one of their own making.
+//! have one of their own making. Its dates are not looked at then: the file says that it counts.
 //!
 //! `sslnegotiation=direct` (PostgreSQL 17's) saves the question whether the server can.
 //!
@@ -47,8 +47,8 @@ pub(super) const PARAMETERS: [&str; 5] = [
 /// `sslrootcert` for the roots that the operating system trusts.
 const SYSTEM: &str = "system";
 
-/// What the protocol is called in TLS.
-const PROTOCOL: &[u8] = b"postgresql";
+/// PostgreSQL's protocol among those that TLS clients can ask for.
+pub const PROTOCOL: &[u8] = b"postgresql";
 
 /// Parameters that cannot be honoured.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -234,7 +234,7 @@ fn usual_file() -> Option<PathBuf> {
 }
 
 /// Takes every certificate whose owner has its key: for whoever has another proof.
-pub fn anybody(provider: &Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier> {
+pub fn any_certificate(provider: &Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier> {
     Arc::new(Verifier::of_anybody(provider))
 }
 
