@@ -208,7 +208,7 @@ impl Store {
         let filters_are_used = warmer.filters_are_used();
         let shape = RunShape::of(&self.factory.options, run_bytes, false, filters_are_used);
         let barriers = Default::default();
-        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, barriers, warmer);
+        let mut writer = RunWriter::new(&self.factory, tree, shape, barriers, warmer);
         let columns = &tree.layout.all_columns;
         rewrite(merger, retention, columns, &mut writer, |writer| {
             let written = bytes as f64 * writer.rows() as f64 / rows.max(1) as f64;

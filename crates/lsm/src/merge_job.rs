@@ -69,7 +69,7 @@ impl Store {
         drop(runs); // Whoever has them keeps the files of what goes.
         let moving_ids: HashSet<SegmentId> = moving.iter().map(|info| info.id).collect();
         let barriers = moving.into_iter().map(|info| info.key_min).collect();
-        let mut writer = RunWriter::new(&self.factory, &tree.layout, shape, barriers, warmer);
+        let mut writer = RunWriter::new(&self.factory, tree, shape, barriers, warmer);
         let merger = self.merger(claim, &moving_ids);
         let mut start = None;
         let mut take_step = |written, end: Option<SortKey>| {

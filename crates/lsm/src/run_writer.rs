@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use env::Env;
+use page::PageEncoder;
 use types::key::SortKey;
 use types::{SortKeys, VersionRows};
 
 use crate::error::StoreError;
-use crate::layout::Layout;
 use crate::museum::{self, Exhibit};
 use crate::options::StoreOptions;
 use crate::page_cache::PageCache;
-use crate::segment::{FilterMemory, Segment, SegmentId, SegmentWriter, WrittenPage};
+use crate::segment::{FilterMemory, Segment, SegmentId, SegmentWriter, WrittenPage, page_encoder};
+use crate::tree::Tree;
 use crate::warming::Warmer;
 
 /// What it takes to write and open segments of any tree.
@@ -120,8 +121,10 @@ struct CurrentSegment {
 /// Writes sorted versions as segments.
 pub(crate) struct RunWriter<'a> {
     factory: &'a SegmentFactory,
-    layout: &'a Layout,
+    tree: &'a Tree,
     shape: RunShape,
+    /// `None` while a segment is being written: it has it.
+    encoder: Option<PageEncoder>,
     current: Option<CurrentSegment>,
     last_key: Option<SortKey>,
     /// A segment must end before each of these keys (ascending): a segment that moves without
@@ -136,7 +139,7 @@ impl<'a> RunWriter<'a> {
     /// Writes nothing yet.
     pub fn new(
         factory: &'a SegmentFactory,
-        layout: &'a Layout,
+        tree: &'a Tree,
         shape: RunShape,
         barriers: VecDeque<SortKey>,
         warmer: Warmer<'a>,
@@ -145,10 +148,13 @@ impl<'a> RunWriter<'a> {
             segments: Vec::new(),
             cache: Arc::clone(&factory.cache),
         };
+        let experience = tree.experience.lock().clone();
+        let (schema, page_bytes) = (&tree.layout.schema, factory.options.page_bytes);
         Self {
             factory,
-            layout,
+            tree,
             shape,
+            encoder: Some(page_encoder(schema, page_bytes, &experience)),
             current: None,
             last_key: None,
             barriers,
@@ -228,15 +234,16 @@ impl<'a> RunWriter<'a> {
         bytes >= self.shape.segment_bytes
     }
 
-    fn begin_segment(&self, first_key: SortKey) -> Result<CurrentSegment, StoreError> {
+    fn begin_segment(&mut self, first_key: SortKey) -> Result<CurrentSegment, StoreError> {
         let id = SegmentId(self.factory.next_segment.fetch_add(1, Ordering::Relaxed));
+        let encoder = self.encoder.take().expect("no segment is being written");
         let writer = SegmentWriter::create(
             &self.factory.env,
             &self.factory.directory,
             id,
-            self.layout.table,
-            &self.layout.schema,
-            self.factory.options.page_bytes,
+            self.tree.layout.table,
+            &self.tree.layout.schema,
+            encoder,
             self.shape.has_filters,
         )?;
         Ok(CurrentSegment { writer, first_key })
@@ -260,12 +267,14 @@ impl<'a> RunWriter<'a> {
     fn finish_segment(&mut self) -> Result<(), StoreError> {
         if let Some(current) = self.current.take() {
             let finished = current.writer.finish(&mut |page| self.warmer.see(&page))?;
+            *self.tree.experience.lock() = finished.encoder.experience();
+            self.encoder = Some(finished.encoder);
             let factory = self.factory;
             let opened = Segment::open(
                 &factory.env,
                 &factory.directory,
                 &finished.info,
-                &self.layout.schema,
+                &self.tree.layout.schema,
                 &factory.filter_memory,
             )?;
             if self.shape.keeps_filters && !finished.filter.is_empty() {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use page::Experience;
 use parking_lot::{Mutex, RwLock};
 
 use crate::error::StoreError;
@@ -23,6 +24,8 @@ pub(crate) struct Tree {
     pub damage: Option<StoreError>,
     /// The merge of memory runs that goes on piece by piece. Held by the writer during a piece.
     pub memory_merge: Mutex<Option<MemoryMerge>>,
+    /// What flushes and merges have learned about its pages.
+    pub experience: Mutex<Experience>,
     /// Held for the moment of a swap only.
     version: RwLock<Arc<Version>>,
     /// Runs that merges are working on.
@@ -39,6 +42,7 @@ impl Tree {
             unmergeable: AtomicBool::new(damage.is_some()),
             damage,
             memory_merge: Mutex::default(),
+            experience: Mutex::default(),
             version: RwLock::new(Arc::new(version)),
             merging: Mutex::default(),
         }

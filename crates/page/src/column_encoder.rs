@@ -21,7 +21,7 @@ use crate::cell::Cell;
 use crate::floats::{Float, FloatEncoder};
 use crate::header::Encoding;
 use crate::nulls;
-use crate::text::{TextEncoder, TextRows};
+use crate::text::{TextEncoder, TextRests, TextRows};
 use crate::wide;
 use crate::words::{self, Sink, WordCodec};
 
@@ -85,13 +85,19 @@ pub(crate) struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    pub(crate) fn new(column_type: ColumnType) -> Self {
+    /// Leaves out codecs of text that another encoder of the column does.
+    pub(crate) fn new(column_type: ColumnType, rests: TextRests) -> Self {
         Self {
             column_type,
             words: words::Memory::default(),
             floats: FloatEncoder::default(),
-            text: TextEncoder::default(),
+            text: TextEncoder::experienced(rests),
         }
+    }
+
+    /// What is left out on the next pages.
+    pub(crate) fn text_rests(&self) -> TextRests {
+        self.text.rests()
     }
 
     pub(crate) fn column_type(&self) -> ColumnType {

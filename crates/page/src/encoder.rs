@@ -13,8 +13,10 @@ use arrow_array::ArrayRef;
 use types::ColumnType;
 
 use crate::column_encoder::{ColumnEncoder, Rows, Scratch, text_ends};
+use crate::experience::Experience;
 use crate::header::{self, Entry, PageIdentity};
 use crate::limits::{CAPACITY_BYTES_MIN, ROWS_MAX, decoded_text_bytes_max};
+use crate::text::TextRests;
 use crate::words::Sink;
 
 /// A guess aims at this share of the capacity: what is above is for the ups and downs of data.
@@ -75,21 +77,44 @@ impl PageEncoder {
     /// # Panics
     /// When there is no column, or the capacity is below [`CAPACITY_BYTES_MIN`].
     pub fn new(types: &[ColumnType], capacity_bytes: usize) -> Self {
+        Self::experienced(types, capacity_bytes, &Experience::default())
+    }
+
+    /// The same, knowing what an encoder of the same table knew.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn experienced(
+        types: &[ColumnType],
+        capacity_bytes: usize,
+        experience: &Experience,
+    ) -> Self {
         assert!(!types.is_empty(), "a table has at least one column");
         assert!(
             capacity_bytes >= CAPACITY_BYTES_MIN,
             "a page has at least {CAPACITY_BYTES_MIN} B"
         );
+        let rests = experience.rests.iter().copied();
+        let columns = types
+            .iter()
+            .zip(rests.chain(std::iter::repeat_with(TextRests::default)));
         Self {
             capacity_bytes,
-            columns: types
-                .iter()
-                .map(|&column_type| ColumnEncoder::new(column_type))
+            columns: columns
+                .map(|(&column_type, rests)| ColumnEncoder::new(column_type, rests))
                 .collect(),
-            row_bytes: ROW_BYTES_GUESS,
+            row_bytes: experience.row_bytes.unwrap_or(ROW_BYTES_GUESS),
             scratch: Scratch::default(),
             draft: Draft::default(),
             best: Draft::default(),
+        }
+    }
+
+    /// What the pages so far have taught.
+    pub fn experience(&self) -> Experience {
+        Experience {
+            row_bytes: Some(self.row_bytes),
+            rests: self.columns.iter().map(ColumnEncoder::text_rests).collect(),
         }
     }
 

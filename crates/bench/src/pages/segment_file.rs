@@ -5,7 +5,8 @@
 
 use anyhow::{Context, Result};
 use env::Env;
-use lsm::segment::{FilterMemory, Segment, SegmentId, SegmentWriter};
+use lsm::segment::{FilterMemory, Segment, SegmentId, SegmentWriter, page_encoder};
+use page::Experience;
 use tempfile::TempDir;
 use types::{SortKeys, TableId, VersionKind, VersionRows};
 
@@ -36,7 +37,7 @@ impl SegmentSize {
             SegmentId(1),
             TableId(1),
             &data.schema,
-            page_bytes,
+            page_encoder(&data.schema, page_bytes, &Experience::default()),
             true,
         )?;
         for start in (0..data.rows()).step_by(BATCH_ROWS) {

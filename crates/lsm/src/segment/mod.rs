@@ -21,6 +21,7 @@ pub use info::{SegmentId, SegmentInfo};
 pub use reader::{PageEntry, Segment};
 pub use writer::{FinishedSegment, SegmentWriter, WrittenPage};
 
+use page::{Experience, PageEncoder};
 use types::{ColumnType, TableSchema};
 
 /// Columns that every page has after the table's: `position`, `kind`, `unchanged`.
@@ -34,4 +35,16 @@ pub fn page_column_types(schema: &TableSchema) -> Vec<ColumnType> {
     table
         .chain([ColumnType::UInt64, ColumnType::Int16, ColumnType::Bytes])
         .collect()
+}
+
+/// An encoder of the pages of a table with that schema, of `page_bytes` each.
+///
+/// # Panics
+/// When `page_bytes` is below [`page::CAPACITY_BYTES_MIN`].
+pub fn page_encoder(
+    schema: &TableSchema,
+    page_bytes: usize,
+    experience: &Experience,
+) -> PageEncoder {
+    PageEncoder::experienced(&page_column_types(schema), page_bytes, experience)
 }

@@ -83,7 +83,7 @@ impl Folder {
             SegmentId(id),
             TABLE,
             &schema(),
-            PAGE_BYTES,
+            page_encoder(&schema(), PAGE_BYTES, &Experience::default()),
             true,
         )
         .expect("create")
@@ -569,7 +569,7 @@ fn long_keys_come_back_too() {
         id,
         TABLE,
         &schema,
-        PAGE_BYTES,
+        page_encoder(&schema, PAGE_BYTES, &Experience::default()),
         true,
     )
     .expect("create");

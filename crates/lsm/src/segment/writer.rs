@@ -69,14 +69,13 @@ pub struct FinishedSegment {
     pub info: SegmentInfo,
     /// The filter in its file, if it has one.
     pub filter: Vec<u8>,
+    /// For the next segment of the same table.
+    pub encoder: PageEncoder,
 }
 
 /// Writes one segment. Dropped before [`Self::finish`], it deletes the half-written file.
 pub struct SegmentWriter {
-    disk: Arc<dyn Disk>,
-    path: PathBuf,
-    /// `None` once finished.
-    file: Option<Box<dyn WritableFile>>,
+    file: UnfinishedFile,
     id: SegmentId,
     table: TableId,
     types: Vec<ColumnType>,
@@ -93,22 +92,19 @@ pub struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// Creates the segment's file in `directory`. Without a filter in the file, readers build one
-    /// when they need it.
+    /// Creates the segment's file in `directory`, with pages of a
+    /// [`page_encoder`](super::page_encoder) for the schema. Without a filter in the file, readers
+    /// build one when they need it.
     pub fn create(
         env: &Env,
         directory: &Path,
         id: SegmentId,
         table: TableId,
         schema: &TableSchema,
-        page_bytes: usize,
+        encoder: PageEncoder,
         has_filter: bool,
     ) -> Result<Self, StoreError> {
-        let path = id.path(directory);
-        let file = env
-            .disk
-            .create(&path)
-            .map_err(|error| io_failed("create", &path, &error))?;
+        let file = UnfinishedFile::create(&env.disk, id.path(directory))?;
         let types = page_column_types(schema);
         let key_types: Vec<ColumnType> = schema
             .key
@@ -116,12 +112,10 @@ impl SegmentWriter {
             .map(|&column| schema.columns[column].column_type)
             .collect();
         Ok(Self {
-            disk: Arc::clone(&env.disk),
-            path,
-            file: Some(file),
+            file,
             id,
             table,
-            encoder: PageEncoder::new(&types, page_bytes),
+            encoder,
             types,
             pending: PendingRows::new(SortKeys::empty(&key_types)),
             rows_tried_next: 1,
@@ -193,13 +187,12 @@ impl SegmentWriter {
             .map_or_else(Vec::new, FilterBuilder::finish);
         let checksum = self.write_end(&filter)?;
         let info = self.info(checksum);
-        let file = self.file.as_mut().expect("a file until finished");
-        if !museum::shows(Exhibit::SegmentUnsynced) {
-            file.sync()
-                .map_err(|error| sync_failed(&self.path, &error))?;
-        }
-        self.file = None;
-        Ok(FinishedSegment { info, filter })
+        self.file.finish()?;
+        Ok(FinishedSegment {
+            info,
+            filter,
+            encoder: self.encoder,
+        })
     }
 
     fn count(&mut self, rows: &VersionRows) {
@@ -323,9 +316,7 @@ impl SegmentWriter {
     }
 
     fn write_collected(&mut self) -> Result<(), StoreError> {
-        let file = self.file.as_mut().expect("a file until finished");
-        file.append(&self.collected)
-            .map_err(|error| io_failed("write", &self.path, &error))?;
+        self.file.append(&self.collected)?;
         self.file_bytes += self.collected.len() as u64;
         self.collected.clear();
         Ok(())
@@ -385,7 +376,45 @@ impl SegmentWriter {
     }
 }
 
-impl Drop for SegmentWriter {
+/// The file of a segment that no manifest will name before it is finished.
+struct UnfinishedFile {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    /// `None` once finished.
+    file: Option<Box<dyn WritableFile>>,
+}
+
+impl UnfinishedFile {
+    fn create(disk: &Arc<dyn Disk>, path: PathBuf) -> Result<Self, StoreError> {
+        let file = disk
+            .create(&path)
+            .map_err(|error| io_failed("create", &path, &error))?;
+        Ok(Self {
+            disk: Arc::clone(disk),
+            path,
+            file: Some(file),
+        })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let file = self.file.as_mut().expect("a file until finished");
+        file.append(bytes)
+            .map_err(|error| io_failed("write", &self.path, &error))
+    }
+
+    /// Syncs the file: from now on it stays.
+    fn finish(&mut self) -> Result<(), StoreError> {
+        let file = self.file.as_mut().expect("a file until finished");
+        if !museum::shows(Exhibit::SegmentUnsynced) {
+            file.sync()
+                .map_err(|error| sync_failed(&self.path, &error))?;
+        }
+        self.file = None;
+        Ok(())
+    }
+}
+
+impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         if let Some(file) = self.file.take() {
             drop(file);

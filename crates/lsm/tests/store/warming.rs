@@ -49,7 +49,7 @@ impl Read {
         read
     }
 
-    /// Puts rows with texts that nothing compresses, and flushes.
+    /// Puts rows with texts of random digits, and flushes.
     fn write(&mut self, keys: impl IntoIterator<Item = i64>) {
         self.position += 1;
         let text = |key: i64, position: u64| {
@@ -98,8 +98,8 @@ impl Read {
     }
 }
 
-/// A page has about 30 rows.
-const HOT_PAGES: u64 = 70;
+/// A page has about 57 rows: of hexadecimal digits two fit into a byte.
+const HOT_PAGES: u64 = 35;
 
 /// Large enough for all hot pages, not for all pages.
 const CACHE_BYTES: usize = 1 << 20;

@@ -20,6 +20,7 @@ mod lengths;
 mod piece;
 mod plain;
 mod prefixes;
+mod rest;
 mod symbols;
 mod utf8;
 
@@ -39,6 +40,7 @@ use grammar::Grammar;
 use lengths::Lengths;
 use plain::Plain;
 use prefixes::Prefixes;
+use rest::Rest;
 use symbols::Symbols;
 pub(crate) use utf8::string_array;
 
@@ -133,7 +135,30 @@ pub(crate) struct TextEncoder {
     grammar: grammar::Memory,
 }
 
+/// For how long symbols and grammars are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TextRests {
+    symbols: Rest,
+    grammar: Rest,
+}
+
 impl TextEncoder {
+    /// Leaves out what another encoder of the same column does.
+    pub(crate) fn experienced(rests: TextRests) -> Self {
+        Self {
+            symbols: symbols::Memory::resting(rests.symbols),
+            grammar: grammar::Memory::resting(rests.grammar),
+        }
+    }
+
+    /// What is left out on the next pages.
+    pub(crate) fn rests(&self) -> TextRests {
+        TextRests {
+            symbols: self.symbols.rest(),
+            grammar: self.grammar.rest(),
+        }
+    }
+
     /// Encodes the cells; there is at least one.
     pub(crate) fn encode(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
         if constant::pays(rows) {

@@ -23,6 +23,7 @@ use crate::words::{self, Sink};
 use super::cells::{TextCells, TextWriter};
 use super::ends::Ends;
 use super::lengths::Lengths;
+use super::rest::Rest;
 use super::{TextDecoder, TextRows};
 
 /// The code that says: the next byte is not a code.
@@ -36,11 +37,6 @@ const PAGE_TEXT_BYTES_MIN: usize = 1536;
 /// Cells that are shorter on average rarely hold a piece worth a symbol.
 const CELL_BYTES_MIN: usize = 6;
 
-/// Pages to leave out after the first one on which symbols did not pay; twice as many after
-/// each further one in a row.
-const PAGES_TO_REST_MIN: u32 = 15;
-const PAGES_TO_REST_MAX: u32 = 511;
-
 /// Pages that a table serves at least, good or bad: training takes as long as encoding several.
 const PAGES_BEFORE_TRAINING: u32 = 32;
 
@@ -51,10 +47,7 @@ const DECAY_MAX: f64 = 1.08;
 #[derive(Default)]
 pub(super) struct Memory {
     table: Option<Table>,
-    /// Pages still to be left out.
-    pages_to_rest: u32,
-    /// Pages that were to be left out the last time; 0 after a success.
-    rest: u32,
+    rest: Rest,
 }
 
 /// A trained table.
@@ -70,12 +63,22 @@ impl std::fmt::Debug for Memory {
         let pages = self.table.as_ref().map(|table| table.pages);
         f.debug_struct("Memory")
             .field("table_pages", &pages)
-            .field("pages_to_rest", &self.pages_to_rest)
+            .field("rest", &self.rest)
             .finish_non_exhaustive()
     }
 }
 
 impl Memory {
+    /// No table yet, and none on pages that are to be left out.
+    pub(super) fn resting(rest: Rest) -> Self {
+        Self { table: None, rest }
+    }
+
+    /// For how long symbols are left out.
+    pub(super) fn rest(&self) -> Rest {
+        self.rest
+    }
+
     /// Compresses the cells if that takes fewer than `bytes_max` bytes.
     pub(super) fn draft(
         &mut self,
@@ -86,24 +89,18 @@ impl Memory {
         if text_bytes < PAGE_TEXT_BYTES_MIN.max(rows.len() * CELL_BYTES_MIN) {
             return None;
         }
-        if self.pages_to_rest > 0 {
-            self.pages_to_rest -= 1;
+        if self.rest.takes(text_bytes) {
             return None;
         }
         let cells: Vec<&[u8]> = rows.cells().collect();
         let draft = self.compress(&cells, text_bytes);
         if draft.bytes() < bytes_max {
-            self.rest = 0;
+            self.rest.end();
             return Some(draft);
         }
-        self.rest();
-        None
-    }
-
-    fn rest(&mut self) {
-        self.rest = (self.rest * 2 + 1).clamp(PAGES_TO_REST_MIN, PAGES_TO_REST_MAX);
-        self.pages_to_rest = self.rest;
+        self.rest.begin();
         self.table = None;
+        None
     }
 
     fn compress(&mut self, cells: &Vec<&[u8]>, text_bytes: usize) -> Draft {

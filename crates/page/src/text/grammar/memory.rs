@@ -7,6 +7,7 @@
 use crate::limits::decoded_text_bytes_max;
 
 use super::super::TextRows;
+use super::super::rest::Rest;
 use super::Draft;
 use super::parsing::Parser;
 use super::rules::{Rules, Token};
@@ -29,11 +30,6 @@ const SAMPLE_BYTES_MAX: usize = 96 * 1024;
 /// Rules are learned again from a sample that is larger by this factor.
 const SAMPLE_GROWTH_MIN: f64 = 1.5;
 
-/// Pages to leave out after the first one on which rules did not pay; twice as many after each
-/// further one in a row.
-const PAGES_TO_REST_MIN: u32 = 15;
-const PAGES_TO_REST_MAX: u32 = 511;
-
 /// Pages that rules serve at least, good or bad.
 const PAGES_BEFORE_TRAINING: u32 = 32;
 
@@ -48,10 +44,7 @@ pub(in super::super) struct Memory {
     /// Text that there has been so far.
     text_bytes: usize,
     learned: Option<Learned>,
-    /// Pages still to be left out.
-    pages_to_rest: u32,
-    /// Pages that were to be left out the last time; 0 after a success.
-    rest: u32,
+    rest: Rest,
 }
 
 /// Rules, and how well they did.
@@ -70,12 +63,25 @@ impl std::fmt::Debug for Memory {
         let rules = self.learned.as_ref().map(|learned| learned.rules.tokens());
         f.debug_struct("Memory")
             .field("tokens", &rules)
-            .field("pages_to_rest", &self.pages_to_rest)
+            .field("rest", &self.rest)
             .finish_non_exhaustive()
     }
 }
 
 impl Memory {
+    /// No rules yet, and none on pages that are to be left out.
+    pub(in super::super) fn resting(rest: Rest) -> Self {
+        Self {
+            rest,
+            ..Self::default()
+        }
+    }
+
+    /// For how long grammars are left out.
+    pub(in super::super) fn rest(&self) -> Rest {
+        self.rest
+    }
+
     /// Whether the last page was encoded.
     pub(in super::super) fn paid(&self) -> bool {
         self.learned.is_some()
@@ -96,18 +102,16 @@ impl Memory {
         if self.text_bytes < TEXT_BYTES_BEFORE_LEARNING {
             return None;
         }
-        if self.pages_to_rest > 0 {
-            self.pages_to_rest -= 1;
+        if self.rest.takes(text_bytes) {
             return None;
         }
         let draft = self.encode(rows, text_bytes);
         let bytes = draft.bytes();
         if bytes < bytes_max && text_bytes <= decoded_text_bytes_max(bytes, rows.len()) {
-            self.rest = 0;
+            self.rest.end();
             return Some(draft);
         }
-        self.rest = (self.rest * 2 + 1).clamp(PAGES_TO_REST_MIN, PAGES_TO_REST_MAX);
-        self.pages_to_rest = self.rest;
+        self.rest.begin();
         self.learned = None;
         None
     }
