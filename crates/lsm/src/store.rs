@@ -392,6 +392,13 @@ impl Store {
         self.memory.freed.notify();
     }
 
+    /// The position of a table's newest version, published or not, or a later one: after a crash
+    /// there may be versions of transactions that will come again.
+    pub fn newest_position(&self, table: TableId) -> Result<CommitPosition, StoreError> {
+        let version = self.tree(table)?.version();
+        Ok(CommitPosition(version.newest_position()))
+    }
+
     /// What a table's tree consists of.
     pub fn table_stats(&self, table: TableId) -> Option<TableStats> {
         let tree = self.tree(table).ok()?;

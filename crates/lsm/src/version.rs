@@ -40,6 +40,13 @@ impl Version {
         self.open.iter().chain(&self.frozen)
     }
 
+    /// The position of the newest version, visible or not, or a later one.
+    pub fn newest_position(&self) -> u64 {
+        let in_memory = self.memory_runs().map(|run| run.positions().max);
+        let on_disk = self.runs.iter().map(|run| run.positions().max);
+        in_memory.chain(on_disk).max().unwrap_or(0)
+    }
+
     /// Adds the newest memory run.
     pub fn ingested(&self, run: Arc<MemoryRun>) -> Self {
         let mut next = self.clone();

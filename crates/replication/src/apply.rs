@@ -272,10 +272,12 @@ impl Apply {
         } = *reshape;
         self.store
             .create_table(successor, TableSchema::clone(schema))?;
+        // A table that was stopped in this place stays stopped, whatever its columns.
+        let before = self.catalog.by_id(table);
         let entry = TableEntry {
             id: successor,
             schema: schema.clone(),
-            state: TableState::Live,
+            state: before.map_or(TableState::Live, |entry| entry.state.clone()),
         };
         match reshape.run(&self.store, stop) {
             Ok(rows) => {

@@ -73,6 +73,8 @@ pub struct ReplicatedTable {
     pub stopped: bool,
     /// Whether its copy is not complete.
     pub copying: bool,
+    /// Up to here its tree may have versions of transactions that come again.
+    pub written_before: CommitPosition,
 }
 
 /// One table, with its open rows.
@@ -98,6 +100,8 @@ enum Described {
     Replicated(usize),
     /// Not replicated. (A leaf of a partitioned table is described too, but has no changes.)
     Unknown(TableName),
+    /// It was replicated until another table took its name; its last changes are nobody's.
+    Former,
 }
 
 /// The transaction that is coming in.
@@ -191,6 +195,8 @@ impl Changes {
     pub fn reconnect(&mut self, last: CommitPosition, resume: u64) {
         for table in &mut self.tables {
             drop(table.sink.take());
+            let written = &mut table.replicated.written_before;
+            *written = table.partly_sent.max(*written);
         }
         // A stop must not be forgotten: the table's sink takes no rows any more.
         let is_stop = |change: &TableChange| matches!(change, TableChange::Stop { .. });
@@ -367,6 +373,14 @@ impl Changes {
 
     /// Takes in an update that the apply loop has to complete from the old row. What came before
     /// it goes before it, so a truncation of the same transaction cannot take it out any more.
+    ///
+    /// Where the transaction comes again, the tree may have what it did the first time, at the same
+    /// position, and the old row would be looked up among that:
+    ///
+    /// ```text
+    ///   first time   1 → 0, 2 → 1 ─lost─         rows 0 and 1, no row 2
+    ///   again        1 → 0                       finds what was row 2
+    /// ```
     fn move_row(
         &mut self,
         relation: u32,
@@ -379,6 +393,13 @@ impl Changes {
         };
         let table = &mut self.tables[index];
         let id = table.sink.table();
+        if place.position <= table.replicated.written_before {
+            let name = &table.replicated.schema.name;
+            self.warnings.push(format!(
+                "table {name} is copied again: a transaction that gave rows other keys was cut off"
+            ));
+            return self.copy_once_more(index);
+        }
         if let Some(copy) = &mut table.copy {
             // The old row may not have been copied yet. The snapshot has the new one.
             copy.disturb(place.position);
@@ -446,6 +467,7 @@ impl Changes {
                 }
                 Ok(None)
             }
+            Some(Described::Former) => Ok(None),
             None => {
                 let what = format!("a change of table {relation}, which was not described");
                 Err(ChangesError::OutOfOrder(what))

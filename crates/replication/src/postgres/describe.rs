@@ -28,6 +28,9 @@ pub trait Describe: Send {
     /// The object ids and names of all tables of the publication.
     fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError>;
 
+    /// Whether the publication leaves out inserts, updates, deletes or truncations.
+    fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError>;
+
     /// Whether there is a table with this object id, published or not.
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError>;
 }
@@ -111,6 +114,15 @@ impl Describe for ServerCatalog {
             };
             rows.iter().map(table).collect()
         })
+    }
+
+    fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError> {
+        let sql = format!(
+            "SELECT 1 FROM pg_publication \
+             WHERE pubname = {} AND NOT (pubinsert AND pubupdate AND pubdelete AND pubtruncate)",
+            literal(self.config.publication_name())
+        );
+        self.ask(|connection| Ok(!connection.query(&sql)?.is_empty()))
     }
 
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {

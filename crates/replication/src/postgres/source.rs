@@ -183,6 +183,8 @@ fn replicated_tables(state: &PostgresState, feed: &Feed) -> Vec<ReplicatedTable>
             wire: wire.clone(),
             stopped: matches!(entry.state, TableState::Stopped { .. }),
             copying: entry.state == TableState::Copying,
+            // A damaged tree takes no changes either.
+            written_before: feed.store.newest_position(entry.id).unwrap_or_default(),
         })
     };
     state.tables.iter().filter_map(table).collect()

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName};
+use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
 use super::super::catalog::PublishedTable;
 use super::super::pgoutput::Relation;
@@ -144,11 +144,14 @@ impl Changes {
         }
         match plan {
             Plan::Keep => {}
-            Plan::Describe => self.step(Step::Shape {
-                index,
-                described,
-                origins: None,
-            }),
+            Plan::Describe => {
+                self.give_up_name(&described.name, index)?;
+                self.step(Step::Shape {
+                    index,
+                    described,
+                    origins: None,
+                });
+            }
             Plan::Reshape(origins) => self.step(Step::Shape {
                 index,
                 described,
@@ -186,6 +189,36 @@ impl Changes {
         place
     }
 
+    /// Takes over a new name that the log has not shown yet, because nothing was written to the
+    /// table since. Everything else about the table is left to the log.
+    fn rename(&mut self, index: usize) -> Result<(), ChangesError> {
+        let Some(described) = self.described(index)? else {
+            return self.table_left(index);
+        };
+        let table = &self.tables[index];
+        let mut schema = TableSchema::clone(&table.replicated.schema);
+        schema.name.clone_from(&described.name);
+        if table.copy.is_none() && schema == described.schema() {
+            self.step(Step::Shape {
+                index,
+                described,
+                origins: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// The table that had this name until now, if there is one, has another one or is gone.
+    fn give_up_name(&mut self, name: &TableName, taken_by: usize) -> Result<(), ChangesError> {
+        let had_it = |(index, table): &(usize, &Table)| {
+            *index != taken_by && !table.gone && table.replicated.schema.name == *name
+        };
+        match self.tables.iter().enumerate().find(had_it) {
+            Some((index, _)) => self.rename(index),
+            None => Ok(()),
+        }
+    }
+
     /// A table is not in the publication any more.
     fn table_left(&mut self, index: usize) -> Result<(), ChangesError> {
         if self.describe.exists(self.tables[index].relation())? {
@@ -199,6 +232,12 @@ impl Changes {
     /// Compares the tables of the publication with ours: copies new ones, drops those that are
     /// gone, and begins copies that were cut off.
     pub fn compare_tables(&mut self) -> Result<(), ChangesError> {
+        if self.describe.leaves_changes_out()? {
+            let reason =
+                "the publication leaves out some kinds of changes (its setting \"publish\")";
+            (0..self.tables.len()).for_each(|index| self.stop(index, reason.to_owned()));
+            return Ok(());
+        }
         let published = self.describe.published()?;
         for index in 0..self.tables.len() {
             let table = &self.tables[index];
@@ -207,11 +246,17 @@ impl Changes {
             if table.replicated.stopped {
                 continue;
             }
-            if published.iter().any(|(id, _)| *id == relation) {
+            let is_new = |id: u32| self.index_of(id).is_none();
+            if let Some((_, now)) = published.iter().find(|(id, _)| *id == relation) {
                 if is_cut_off {
                     self.copy_once_more(index)?;
+                } else if now != name {
+                    self.rename(index)?;
                 }
-            } else if !published.iter().any(|(_, other)| other == name) {
+            } else if !published
+                .iter()
+                .any(|(id, other)| other == name && is_new(*id))
+            {
                 self.table_left(index)?;
             }
         }
@@ -452,12 +497,21 @@ impl Changes {
         let Table {
             partly_sent,
             emptied,
+            replicated:
+                ReplicatedTable {
+                    written_before,
+                    stopped,
+                    ..
+                },
             ..
         } = self.tables[index];
         self.replace(index, described_as(id, described, false));
         if id == table {
-            self.tables[index].partly_sent = partly_sent;
-            self.tables[index].emptied = emptied;
+            let same = &mut self.tables[index];
+            same.partly_sent = partly_sent;
+            same.emptied = emptied;
+            same.replicated.written_before = written_before;
+            same.replicated.stopped = stopped;
         }
         self.batch.changes.push(change);
     }
@@ -477,6 +531,7 @@ impl Changes {
             wire,
             stopped: false,
             copying: false,
+            written_before: CommitPosition::ZERO,
         };
         self.replace(index, replicated);
         self.tables[index].emptied = place;
@@ -518,9 +573,19 @@ impl Changes {
         self.copies.push(CopyOrder { table, published });
     }
 
-    /// Puts a table with an empty sink in place of the one at `index`, or behind the last.
+    /// Puts a table with an empty sink in place of the one at `index`, or behind the last. From now on
+    /// it takes the changes of its own object id, and of no other: the log may still have changes of
+    /// a table that was dropped and whose name it has.
     fn replace(&mut self, index: usize, replicated: ReplicatedTable) {
         let wire = replicated.wire.clone();
+        for (id, described) in &mut self.relations {
+            let is_here = matches!(described, Described::Replicated(place) if *place == index);
+            if *id == wire.relation {
+                *described = Described::Replicated(index);
+            } else if is_here {
+                *described = Described::Former;
+            }
+        }
         let table = Table::new(replicated);
         match self.tables.get_mut(index) {
             None => self.tables.push(table),
@@ -543,6 +608,7 @@ fn described_as(id: TableId, described: &PublishedTable, copying: bool) -> Repli
         wire: WireTable::new(id, described),
         stopped: false,
         copying,
+        written_before: CommitPosition::ZERO,
     }
 }
 

@@ -14,6 +14,7 @@ use super::super::slot::SystemIdentity;
 use super::*;
 
 mod kept_as_text;
+mod moves;
 mod shapes;
 mod truncations;
 
@@ -61,6 +62,7 @@ fn table(relation: u32, name: &str, keyed: bool) -> ReplicatedTable {
         },
         stopped: false,
         copying: false,
+        written_before: CommitPosition::ZERO,
     }
 }
 
@@ -70,6 +72,7 @@ struct FakeCatalog {
     tables: Arc<Mutex<BTreeMap<u32, PublishedTable>>>,
     /// Tables that exist without being published.
     unpublished: Arc<Mutex<BTreeSet<u32>>>,
+    leaves_changes_out: Arc<Mutex<bool>>,
 }
 
 impl FakeCatalog {
@@ -97,6 +100,10 @@ impl Describe for FakeCatalog {
             .values()
             .map(|t| (t.relation, t.name.clone()))
             .collect())
+    }
+
+    fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError> {
+        Ok(*self.leaves_changes_out.lock())
     }
 
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {

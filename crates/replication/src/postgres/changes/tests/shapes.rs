@@ -372,3 +372,85 @@ fn a_table_made_again_under_its_name_is_copied() {
         }]
     ));
 }
+
+#[test]
+fn the_last_changes_of_a_dropped_table_are_not_its_successors() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.remove(KEYED);
+    catalog.put(published(300, "keyed", true));
+    // Seen in the catalog before the log has come to the drop.
+    changes.compare_tables().expect("the catalog answers");
+    assert_eq!(last(&batches(&mut changes)).len(), 1);
+    let batch = transaction(&mut changes, &[write::insert(KEYED, &[Text("1"), Null])]);
+    assert!(batch.changes.is_empty(), "{batch:?}");
+}
+
+#[test]
+fn a_table_that_the_catalog_shows_late_takes_changes_from_its_copy_on() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    let relation = write::relation(300, "late", b'd', &AS_STORED);
+    let insert = || write::insert(300, &[Text("1"), Null]);
+    take(
+        &mut changes,
+        &[write::begin(100), relation, insert(), write::commit(100)],
+    );
+    assert!(changes.take_batch().changes.is_empty());
+    catalog.put(published(300, "late", true));
+    changes.compare_tables().expect("the catalog answers");
+    batches(&mut changes);
+    take(
+        &mut changes,
+        &[write::begin(200), insert(), write::commit(200)],
+    );
+    assert_eq!(ids(rows(&changes.take_batch().changes[0])), [1]);
+}
+
+/// The names of the tables that are described anew.
+fn described(batches: &[ChangeBatch]) -> Vec<(TableId, &str)> {
+    let changes = batches.iter().flat_map(|batch| &batch.changes);
+    changes
+        .filter_map(|change| match change {
+            TableChange::Describe { table, schema, .. } => Some((*table, &*schema.name.name)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_table_that_takes_over_a_name_takes_it_from_the_table_that_had_it() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.put(published(KEYLESS, "keyed", false));
+    catalog.put(published(KEYED, "old", true));
+    let columns = [(false, "id", INT4), (false, "body", TEXT)];
+    let relation = write::relation(KEYLESS, "keyed", b'd', &columns);
+    take(&mut changes, &[write::begin(100), relation]);
+    let cut = batches(&mut changes);
+    assert_eq!(
+        described(&cut),
+        [(TableId(KEYED), "old"), (TableId(KEYLESS), "keyed")]
+    );
+}
+
+#[test]
+fn a_new_name_is_found_without_a_change_of_the_table() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.put(published(KEYED, "other", true));
+    changes.compare_tables().expect("the catalog answers");
+    let cut = batches(&mut changes);
+    assert_eq!(described(&cut), [(TableId(KEYED), "other")]);
+}
+
+#[test]
+fn a_publication_that_leaves_changes_out_stops_its_tables() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    *catalog.leaves_changes_out.lock() = true;
+    changes.compare_tables().expect("the catalog answers");
+    let batch = changes.take_batch();
+    assert!(stop_reason(&batch).1.contains("leaves out some kinds"));
+    assert_eq!(batch.changes.len(), 2);
+}
