@@ -7,7 +7,7 @@ use postgres::NoTls;
 use tempfile::TempDir;
 use testbed::{Hedgerow, HedgerowOptions};
 
-use crate::replica::{DATABASE, source};
+use crate::replica::{DATABASE, Replica, source};
 
 #[test]
 fn a_copy_that_is_killed_and_overtaken_by_changes_ends_equal() -> Result<()> {
@@ -41,5 +41,40 @@ fn a_copy_that_is_killed_and_overtaken_by_changes_ends_equal() -> Result<()> {
     let slots =
         testbed::bank::single_value(&mut source, "select count(*) from pg_replication_slots")?;
     assert_eq!(slots, "1");
+    Ok(())
+}
+
+/// The log brings rows of a new table before its copy begins, and while it goes on; without a key
+/// nothing but their position tells them from those of the snapshot.
+#[test]
+fn rows_without_a_key_are_there_once_however_they_came() -> Result<()> {
+    let mut replica = Replica::of("create table keyed (id int primary key)")?;
+    replica.at_source("create table grown (n int); insert into grown values (1), (2), (2)")?;
+    let all = "select n from grown order by n";
+    replica.wait_for_same(all)?;
+    replica.at_source("insert into grown select generate_series(3, 5000)")?;
+    for round in 0..3 {
+        replica.at_source("insert into grown values (0)")?;
+        replica.connect()?.batch_execute("resync table grown")?;
+        replica.at_source(&format!("insert into grown values (-{round})"))?;
+    }
+    replica.wait_for_same(all)?;
+    Ok(())
+}
+
+/// As migration tools do it: a new table takes the place of an old one.
+#[test]
+fn tables_that_swap_their_names_are_read_under_the_new_ones() -> Result<()> {
+    let mut replica = Replica::of(
+        "create table orders (id int primary key, n int); insert into orders values (1, 1);
+         create table orders_new (id int primary key, n int); insert into orders_new values (1, 2);",
+    )?;
+    replica.at_source(
+        "begin; alter table orders rename to orders_old;
+         alter table orders_new rename to orders; commit;
+         insert into orders values (2, 3)",
+    )?;
+    replica.ensure_same("select id, n from orders order by id")?;
+    replica.ensure_same("select id, n from orders_old order by id")?;
     Ok(())
 }

@@ -67,6 +67,13 @@ impl Replica {
             .map_err(|error| error.context(query.to_owned()))
     }
 
+    /// Waits until `query` gives the same answer at both ends: a table may be being copied.
+    pub fn wait_for_same(&mut self, query: &str) -> Result<()> {
+        wait_for(&format!("the same answer to {query}"), || {
+            Ok(self.ensure_same(query).ok())
+        })
+    }
+
     /// A connection to the replica.
     pub fn connect(&self) -> Result<Client> {
         self.hedgerow.connect()

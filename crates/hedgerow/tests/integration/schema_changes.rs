@@ -7,13 +7,6 @@ use testbed::patience::wait_for;
 
 use crate::replica::Replica;
 
-/// Waits until `query` gives the same answer at both ends.
-fn wait_for_same(replica: &mut Replica, query: &str) -> Result<()> {
-    wait_for(&format!("the same answer to {query}"), || {
-        Ok(replica.ensure_same(query).ok())
-    })
-}
-
 #[test]
 fn columns_come_and_go_and_change_names() -> Result<()> {
     let mut replica = Replica::of(
@@ -89,7 +82,7 @@ fn what_the_log_does_not_tell_is_copied_again_by_itself() -> Result<()> {
             delete from t where id = -1"
         ))?;
         replica.ensure_same("select * from other")?;
-        wait_for_same(&mut replica, "select * from t order by id")?;
+        replica.wait_for_same("select * from t order by id")?;
     }
     replica.hedgerow.verify()?;
     Ok(())
@@ -103,7 +96,7 @@ fn tables_join_the_publication_and_leave() -> Result<()> {
          insert into second select i, 'a' from generate_series(1, 5000) i;
          insert into first values (1);",
     )?;
-    wait_for_same(&mut replica, "select count(*), sum(id) from second")?;
+    replica.wait_for_same("select count(*), sum(id) from second")?;
     replica.at_source("drop table second; insert into first values (2)")?;
     replica.ensure_same("select * from first order by id")?;
     wait_for("the dropped table to go", || {
@@ -142,7 +135,7 @@ fn a_stopped_table_is_repaired_by_one_command() -> Result<()> {
              insert into t values ({}, {round})",
             100_000 + round
         ))?;
-        wait_for_same(&mut replica, "select count(*), sum(n), sum(id) from t")?;
+        replica.wait_for_same("select count(*), sum(n), sum(id) from t")?;
     }
     replica.hedgerow.verify()?;
     Ok(())
@@ -157,7 +150,7 @@ fn a_copy_that_is_cut_off_by_the_end_of_the_process_begins_again() -> Result<()>
     replica.connect()?.batch_execute("resync table t")?;
     replica.kill_and_restart()?;
     replica.at_source("update t set a = 'y' where id < 100")?;
-    wait_for_same(&mut replica, "select count(*), sum(length(a)) from t")?;
+    replica.wait_for_same("select count(*), sum(length(a)) from t")?;
     replica.hedgerow.verify()?;
     Ok(())
 }

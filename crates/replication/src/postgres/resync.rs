@@ -6,8 +6,11 @@
 //! 2. see in the snapshot whether the table is as it was ordered;
 //! 3. copy it as the initial copy does, at the position just before the consistent point.
 //!
-//! A lost connection begins at 1 again, in the same tree: what has been copied is older than what
-//! comes then, and rows that were deleted in between have their tombstones from the log.
+//! 4. hide what is older: the log's changes that the snapshot has, and what copies that were cut
+//!    off have left. Where rows have keys, that is hidden anyway; rows without one would be there
+//!    twice.
+//!
+//! A lost connection begins at 1 again, in the same tree.
 //!
 //! The history hold keeps every version of the log that comes meanwhile, with its position, so
 //! that the copied rows find their place below it. It is taken before the tree exists.
@@ -26,12 +29,12 @@ use types::{CommitPosition, TableId, TableName};
 use super::catalog::{Selection, read_tables};
 use super::changes::{CopyOrder, CopyOutcome};
 use super::config::PostgresConfig;
-use super::connection::{Connection, Mode};
+use super::connection::{Connection, ConnectionError, Mode};
 use super::copy::{Job, copy_tables, open_at};
 use super::slot;
 use super::table_sink::RowError;
 use crate::checkpoint::{Checkpoint, CheckpointError};
-use crate::source::{SourceError, Target};
+use crate::source::{SourceError, Stop, Target};
 
 /// How long to wait before a copy that was cut off begins again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -53,35 +56,81 @@ pub struct TableCopy {
     pub config: PostgresConfig,
     /// Where to report.
     pub reports: Sender<CopyReport>,
+    /// Taken while it copies.
+    pub turns: CopyTurns,
+}
+
+/// Copies beside the stream at a time: each has a slot and two or more connections at the source.
+const COPIES_MAX: usize = 2;
+
+/// Who may copy.
+#[derive(Clone)]
+pub struct CopyTurns {
+    taken: (Sender<()>, Receiver<()>),
+}
+
+impl Default for CopyTurns {
+    fn default() -> Self {
+        let taken = crossbeam_channel::bounded(COPIES_MAX);
+        Self { taken }
+    }
+}
+
+impl CopyTurns {
+    /// Waits for a turn; false if told to stop.
+    fn begin(&self, stop: &Stop) -> bool {
+        while self.taken.0.send_timeout((), LOOK).is_err() {
+            if stop.is_set() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn end(&self) {
+        self.taken.1.try_recv().expect("a turn was taken");
+    }
 }
 
 impl TableCopy {
     /// Copies the table and reports; says nothing when it was told to stop.
     pub fn run(self) {
-        let outcome = loop {
+        if !self.turns.begin(&self.target.stop) {
+            return;
+        }
+        let outcome = self.copy_until_done();
+        self.turns.end();
+        if let Some(outcome) = outcome {
+            // Whoever listened has ended, or the report arrives.
+            _ = self.reports.send((self.order.table, outcome));
+        }
+        drop(self.hold);
+    }
+
+    /// How the copy ended; `None` if it was told to stop.
+    fn copy_until_done(&self) -> Option<CopyOutcome> {
+        loop {
             match self.copy() {
-                Ok(outcome) => break outcome,
-                Err(SourceError::Stopped) => return,
+                Ok(outcome) => return Some(outcome),
+                Err(SourceError::Stopped) => return None,
                 Err(SourceError::Lost(reason)) => {
                     let table = &self.order.published.name;
                     tracing::warn!(%table, reason, "copy cut off, beginning again");
                 }
-                Err(error) => break CopyOutcome::GivenUp(error.to_string()),
+                Err(error) => return Some(CopyOutcome::GivenUp(error.to_string())),
             }
             if self.target.stop.wait(PAUSE) {
-                return;
+                return None;
             }
-        };
-        // Whoever listened has ended, or the report arrives.
-        _ = self.reports.send((self.order.table, outcome));
-        drop(self.hold);
+        }
     }
 
     fn copy(&self) -> Result<CopyOutcome, SourceError> {
         let (config, stop) = (&self.config, &self.target.stop);
         let ordered = &self.order.published;
         let mut replication = Connection::open(config, Mode::Replication, stop)?;
-        let slot = slot::create(&mut replication, &temporary_slot(config, "copy"), true)?;
+        let slot = slot::create(&mut replication, &temporary_slot(config, "copy"), true)
+            .map_err(when_slots_are_in_use)?;
         let mut session = open_at(config, &slot.snapshot, stop)?;
         let selection = Selection::Relation {
             publication: config.publication_name(),
@@ -103,6 +152,9 @@ impl TableCopy {
         let position = CommitPosition(slot.consistent_point.0.saturating_sub(1));
         let copied = copy_tables(&self.target, config, slot.snapshot, position, vec![job])?;
         drop(replication);
+        // Rows that the log had brought before, or a copy that was cut off: the snapshot has them as
+        // well, and in a table without a key under other hidden keys.
+        (self.target.store).truncate(self.order.table, position)?;
         Ok(match copied.given_up.first() {
             Some((_, RowError::Cell(cell))) if cell.fits_text() => {
                 CopyOutcome::TextNeeded(cell.column.clone())
@@ -122,6 +174,14 @@ impl TableCopy {
             }
         }
         Ok(())
+    }
+}
+
+/// All of the server's slots are in use: others may be free in a moment.
+fn when_slots_are_in_use(error: ConnectionError) -> SourceError {
+    match error.code() {
+        Some("53400") => SourceError::Lost(error.to_string()),
+        _ => error.into(),
     }
 }
 

@@ -32,7 +32,7 @@ use super::connection::{Connection, ConnectionError, Frame, Mode, literal, serve
 use super::in_progress::{CommittedSpool, InProgress, InProgressError, Taken};
 use super::pace::{self, Pace};
 use super::pgoutput::{DecodeError, Wrapper, status_update, unwrap};
-use super::resync::{CopyReport, Resyncs, TableCopy};
+use super::resync::{CopyReport, CopyTurns, Resyncs, TableCopy};
 use super::slot::{self, CheckError};
 use super::spool::{SpoolError, Spools};
 use super::state::PostgresState;
@@ -146,6 +146,7 @@ pub struct Stream<'a> {
     answer_due: bool,
     /// Reports of the copies that go on.
     reports: (Sender<CopyReport>, Receiver<CopyReport>),
+    turns: CopyTurns,
     resyncs: Resyncs,
     compared_at: Duration,
 }
@@ -180,6 +181,7 @@ impl<'a> Stream<'a> {
             confirmed: 0,
             answer_due: false,
             reports: crossbeam_channel::unbounded(),
+            turns: CopyTurns::default(),
             resyncs,
             compared_at: Duration::ZERO,
         })
@@ -367,6 +369,7 @@ impl<'a> Stream<'a> {
             target: self.feed.target(),
             config: self.config.clone(),
             reports: self.reports.0.clone(),
+            turns: self.turns.clone(),
         };
         (self.feed.spawner)("copy", Box::new(move || copy.run()));
     }
