@@ -78,6 +78,7 @@ impl InProgress {
                 self.block = Some(transaction);
                 Ok(Taken::Kept)
             }
+            Streamed::Origin => Ok(Taken::Kept),
             Streamed::Start { .. } => Err(InProgressError::OutOfOrder("a block inside a block")),
             Streamed::Stop => {
                 self.block = None;

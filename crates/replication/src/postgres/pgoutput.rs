@@ -121,6 +121,8 @@ pub enum Streamed<'a> {
     },
     /// The block ends.
     Stop,
+    /// Inside a block: where the transaction comes from.
+    Origin,
     /// A message inside a block.
     Part {
         /// The transaction or subtransaction that it belongs to.
@@ -461,6 +463,8 @@ pub fn decode_streamed(payload: &[u8], in_block: bool) -> Result<Streamed<'_>, D
                 content,
             });
         }
+        // Where the transaction comes from, which nobody asks for: the only kind without an id here.
+        b'O' if in_block => return Ok(Streamed::Origin),
         _ => return Ok(Streamed::Ordinary),
     };
     reader.end(kind)?;

@@ -180,3 +180,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_transaction_in_progress_may_say_where_it_comes_from() {
+    let origin = b"O\0\0\0\0\0\0\0\x07elsewhere\0";
+    let read = |in_block| decode_streamed(origin, in_block).expect("a good message");
+    assert_eq!(read(true), Streamed::Origin);
+    assert_eq!(read(false), Streamed::Ordinary);
+    assert_eq!(decode(origin).expect("a good message"), Message::Ignored);
+}
