@@ -52,12 +52,14 @@ pub enum SettingsError {
         error: std::io::Error,
     },
     /// The settings file has an error.
-    #[error("in the settings file {file}: {error}")]
+    #[error("in the settings file {file}, line {line}: {reason}")]
     Malformed {
         /// The file.
         file: PathBuf,
-        /// Where and why.
-        error: Box<toml::de::Error>,
+        /// Where; 1 is the first. What stands there is not told: it may be a password.
+        line: usize,
+        /// Why.
+        reason: String,
     },
     /// There is no source.
     #[error(
@@ -115,9 +117,13 @@ impl SettingsFile {
             file: file.to_owned(),
             error,
         })?;
-        toml::from_str(&text).map_err(|error| SettingsError::Malformed {
-            file: file.to_owned(),
-            error: Box::new(error),
+        toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let before = error.span().map_or("", |span| &text[..span.start]);
+            SettingsError::Malformed {
+                file: file.to_owned(),
+                line: 1 + before.matches('\n').count(),
+                reason: error.message().to_owned(),
+            }
         })
     }
 }
@@ -305,6 +311,15 @@ mod tests {
             source,
             ..arguments
         })
+    }
+
+    #[test]
+    fn an_error_in_the_file_names_its_line_and_not_what_stands_there() {
+        let text = "memory = \"1GiB\"\nsource = \"postgres://u:secret@h/d";
+        let error = with_file(text, ServeArguments::default()).expect_err("no quote at its end");
+        let words = error.to_string();
+        assert!(words.contains("line 2"), "{words}");
+        assert!(!words.contains("secret"), "{words}");
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub enum ConfigError {
     /// It names a socket directory.
     #[error("Unix sockets are not supported; give the server's host name, such as localhost")]
     UnixSocket,
+    /// It asks for what we do not do.
+    #[error("the source's URL asks for {0}, which is not supported")]
+    Unsupported(&'static str),
     /// A part is missing.
     #[error("the source's URL names no {0}")]
     Missing(&'static str),
@@ -139,6 +142,7 @@ impl PostgresConfig {
             connection_string::take(url, &tls::PARAMETERS).map_err(ConfigError::Malformed)?;
         let parsed = tokio_postgres::Config::from_str(&rest)
             .map_err(|error| ConfigError::Malformed(describe(&error)))?;
+        refuse_unsupported(&parsed)?;
         let user = parsed
             .get_user()
             .ok_or(ConfigError::Missing("user"))?
@@ -184,6 +188,25 @@ impl PostgresConfig {
     }
 }
 
+/// Refuses what would be ignored.
+fn refuse_unsupported(parsed: &tokio_postgres::Config) -> Result<(), ConfigError> {
+    let asks = [
+        (
+            "target_session_attrs",
+            parsed.get_target_session_attrs() != config::TargetSessionAttrs::Any,
+        ),
+        (
+            "load_balance_hosts",
+            parsed.get_load_balance_hosts() != config::LoadBalanceHosts::Disable,
+        ),
+        ("options", parsed.get_options().is_some()),
+    ];
+    match asks.into_iter().find(|(_, asked)| *asked) {
+        Some((name, _)) => Err(ConfigError::Unsupported(name)),
+        None => Ok(()),
+    }
+}
+
 fn hosts(parsed: &tokio_postgres::Config) -> Result<Vec<Host>, ConfigError> {
     let ports = parsed.get_ports();
     let port = |index: usize| match ports {
@@ -224,6 +247,18 @@ fn describe(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_be_ignored_is_refused() {
+        for (words, name) in [
+            ("target_session_attrs=read-write", "target_session_attrs"),
+            ("load_balance_hosts=random", "load_balance_hosts"),
+            ("options=-cwork_mem%3D1", "options"),
+        ] {
+            let parsed = PostgresConfig::parse(&format!("postgres://u@h/d?{words}"));
+            assert_eq!(parsed.err(), Some(ConfigError::Unsupported(name)));
+        }
+    }
 
     #[test]
     fn a_url_is_read_and_shown_without_its_password() {

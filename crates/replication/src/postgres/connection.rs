@@ -91,14 +91,18 @@ impl std::fmt::Display for ServerError {
 
 impl ConnectionError {
     /// Whether trying again later may help: the connection was lost, the server is starting
-    /// or stopping, has no free connection, or has not yet noticed that our last one is gone.
+    /// or stopping, has no free connection, memory or disk, was told by somebody to end what we
+    /// asked, met a deadlock, or has not yet noticed that our last connection is gone.
     pub fn passes(&self) -> bool {
+        const CODES: [&str; 11] = [
+            "53000", "53100", "53200", "53300", "55006", "55P03", "57014", "57P01", "57P02",
+            "57P03", "58030",
+        ];
         match self {
             Self::Lost(_) => true,
             Self::Server(error) => {
                 let code = error.code.as_str();
-                matches!(code, "57P01" | "57P02" | "57P03" | "53300" | "55006")
-                    || code.starts_with("08")
+                CODES.contains(&code) || ["08", "40"].iter().any(|class| code.starts_with(class))
             }
             Self::Protocol(_) | Self::Untrusted(_) | Self::Stopped => false,
         }

@@ -15,7 +15,10 @@ pub(super) type Parameters = BTreeMap<String, String>;
 /// # Errors
 /// What cannot be read.
 pub(super) fn take(text: &str, names: &[&str]) -> Result<(String, Parameters), String> {
-    match text.contains("://") {
+    let is_url = ["postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme));
+    match is_url {
         true => take_of_url(text, names),
         false => take_of_words(text, names),
     }
@@ -52,7 +55,8 @@ fn take_of_words(text: &str, names: &[&str]) -> Result<(String, Parameters), Str
     while !rest.is_empty() {
         let (name, after) = rest
             .split_once('=')
-            .ok_or_else(|| format!("no = after {rest:?}"))?;
+            // What stands there may be a password.
+            .ok_or_else(|| "a word without =".to_owned())?;
         let name = name.trim();
         let after = after.trim_start();
         let (value, next) = value(after).ok_or_else(|| format!("no ' at the end of {name}"))?;
@@ -130,6 +134,24 @@ mod tests {
             ],
         );
         assert!(take("host=h sslmode='require", &NAMES).is_err());
+        check(
+            "host=h password=a://b sslmode=require",
+            "host=h password=a://b",
+            &[("sslmode", "require")],
+        );
         assert!(take("host", &NAMES).is_err());
+    }
+
+    #[test]
+    fn an_error_does_not_show_what_may_be_a_password() {
+        for text in [
+            "u:secret@host/db",
+            "host=h password= secret",
+            "http://u:secret@h/d",
+        ] {
+            if let Err(error) = take(text, &NAMES) {
+                assert!(!error.contains("secret"), "{error}");
+            }
+        }
     }
 }

@@ -161,6 +161,11 @@ fn check_slot(
         literal(slot)
     ))?;
     let Some(row) = rows.first() else {
+        if first(connection.query("SELECT pg_is_in_recovery()")?)?.flag(0) {
+            // Not for good: a primary that is restarted, or an address that moves.
+            let words = format!("{config} is a standby at the moment, without our slot");
+            return Err(ConnectionError::Lost(words).into());
+        }
         let detail = format!("the replication slot {slot:?} is gone");
         return gap(GapKind::SlotGone, detail);
     };

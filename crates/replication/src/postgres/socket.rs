@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 
 use super::certificate_hash::certificate_hash;
 use super::config::PostgresConfig;
@@ -21,6 +21,16 @@ use super::tls::TlsConfig;
 
 /// How long a write may block before the connection counts as lost.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A link that has gone dead without a word is noticed within a minute, also where we have nothing to
+/// send: a copy only reads.
+const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
+    .with_time(Duration::from_secs(30))
+    .with_interval(Duration::from_secs(10))
+    .with_retries(3);
+
+/// The same where something was sent and is not acknowledged.
+const UNHEARD_MAX: Duration = Duration::from_secs(60);
 
 /// A request for TLS: length 8, code 80877103.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
@@ -129,6 +139,10 @@ fn in_the_clear(
 }
 
 fn prepare(socket: &TcpStream, config: &PostgresConfig) -> io::Result<()> {
+    let options = SockRef::from(socket);
+    options.set_tcp_keepalive(&KEEPALIVE)?;
+    #[cfg(target_os = "linux")]
+    options.set_tcp_user_timeout(Some(UNHEARD_MAX))?;
     socket.set_nodelay(true)?;
     socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
     socket.set_read_timeout(Some(config.connect_timeout))
