@@ -194,6 +194,19 @@ pub enum Selection<'a> {
     AllTables,
 }
 
+/// SQL for the size of table `c`, to show how far a copy is. While the log is followed the statistics'
+/// have to do: whoever asks for sizes waits for locks, such as that of a `VACUUM FULL` that takes an
+/// hour, and all tables would wait with it.
+fn bytes_of(selection: Selection<'_>) -> &'static str {
+    match selection {
+        Selection::Relation { .. } => "greatest(c.relpages, 0)::int8 * 8192",
+        Selection::Publication(_) | Selection::AllTables => {
+            "coalesce((SELECT sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t), \
+             pg_table_size(c.oid))"
+        }
+    }
+}
+
 /// Reads the selected tables, ordered by name.
 pub fn read_tables(
     connection: &mut Connection,
@@ -202,10 +215,10 @@ pub fn read_tables(
     let from = from_tables(connection, selection)?;
     let mut columns = read_columns(connection, &from)?;
     let mut indexes = read_unique_indexes(connection, &from)?;
+    let bytes = bytes_of(selection);
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
-         (SELECT sum(pg_table_size(t.relid)) FROM pg_partition_tree(c.oid) t) AS tree_bytes, \
-         pg_table_size(c.oid), p.rowfilter, has_table_privilege(c.oid, 'SELECT'), \
+         {bytes}, p.rowfilter, has_table_privilege(c.oid, 'SELECT'), \
          coalesce(pg_relation_filenode(c.oid), 0), c.relnatts \
          {from} ORDER BY n.nspname, c.relname"
     ))?;
@@ -223,15 +236,11 @@ pub fn read_tables(
                 },
                 partitioned: row.flag(3),
                 identity,
-                bytes: if row.get(5).is_some() {
-                    row.parse(5)?
-                } else {
-                    row.parse(6)?
-                },
-                row_filter: row.get(7).map(str::to_owned),
-                readable: row.flag(8),
-                file: row.parse(9)?,
-                number_max: row.parse(10)?,
+                bytes: row.parse(5)?,
+                row_filter: row.get(6).map(str::to_owned),
+                readable: row.flag(7),
+                file: row.parse(8)?,
+                number_max: row.parse(9)?,
                 key: choose_key(identity, &indexes, &columns),
                 columns,
             })
