@@ -5,7 +5,7 @@
 //! until it succeeds the partition keeps the block in memory. Files are synced when a snapshot is to
 //! name them, and not before.
 
-use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use env::{Env, ReadableFile, WritableFile};
 use parking_lot::Mutex;
 
 use super::block::Block;
+use super::open_files::OpenFiles;
 use crate::error::{PrimaryError, damaged, io_failed};
 use crate::evicted_entries::BlockId;
 use crate::snapshot::SnapshotNumber;
@@ -52,7 +53,7 @@ pub struct BlockFiles {
     blocks_per_file: u32,
     pub(crate) writes: WorkQueue<WriteJob, WriteDone>,
     pub(crate) fetches: WorkQueue<BlockId, Fetched>,
-    readers: Mutex<HashMap<FileNumber, Arc<dyn ReadableFile>>>,
+    readers: Mutex<OpenFiles>,
     appended: Mutex<Appended>,
     /// Files before this one are an earlier process's.
     pub(super) first_file: FileNumber,
@@ -136,7 +137,7 @@ impl BlockFiles {
     }
 
     /// Writes the blocks that wait, up to a few, or removes a file; `false` when there was nothing to
-    /// do. An error leaves everything to be tried again.
+    /// do. An error leaves the blocks to be tried again.
     pub fn write(&self) -> Result<bool, PrimaryError> {
         let mut appended = self.appended.lock();
         let jobs = self
@@ -151,7 +152,10 @@ impl BlockFiles {
             [] => return Ok(false),
             [WriteJob::Remove(number)] => {
                 appended.forget(*number);
-                self.remove(*number)
+                // What cannot be removed is when the partition is opened. Trying again now would keep
+                // the blocks behind from being written.
+                let _ = self.remove(*number);
+                Ok(())
             }
             [WriteJob::Sync(snapshot)] => {
                 let synced = self.sync(&mut appended);
@@ -198,7 +202,7 @@ impl BlockFiles {
         reader
             .read_exact_at(&mut bytes, offset)
             .map_err(|error| match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => damaged(&path, offset, "the file ends here"),
+                ErrorKind::UnexpectedEof => damaged(&path, offset, "the file ends here"),
                 _ => io_failed("read", &path, &error),
             })?;
         Block::parse(block, bytes, &path, offset)
@@ -211,16 +215,16 @@ impl BlockFiles {
     }
 
     fn reader(&self, number: FileNumber) -> Result<Arc<dyn ReadableFile>, PrimaryError> {
-        if let Some(reader) = self.readers.lock().get(&number) {
-            return Ok(Arc::clone(reader));
+        if let Some(reader) = self.readers.lock().get(number) {
+            return Ok(reader);
         }
         let path = self.path(number);
         let opened = self.env.disk.open(&path);
         let reader = opened.map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => damaged(&path, 0, "found no file, expected blocks"),
+            ErrorKind::NotFound => damaged(&path, 0, "found no file, expected blocks"),
             _ => io_failed("open", &path, &error),
         })?;
-        self.readers.lock().insert(number, Arc::clone(&reader));
+        self.readers.lock().keep(number, Arc::clone(&reader));
         Ok(reader)
     }
 
@@ -295,10 +299,14 @@ impl BlockFiles {
     }
 
     fn remove(&self, number: FileNumber) -> Result<(), PrimaryError> {
-        self.readers.lock().remove(&number);
+        self.readers.lock().forget(number);
         let path = self.path(number);
-        let removed = self.env.disk.remove(&path);
-        removed.map_err(|error| io_failed("remove", &path, &error))
+        match self.env.disk.remove(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(io_failed("remove", &path, &error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn path(&self, number: FileNumber) -> PathBuf {
@@ -311,4 +319,69 @@ fn number_of(path: &std::path::Path) -> Option<FileNumber> {
     let name = path.file_name()?.to_str()?;
     let number = name.strip_prefix("blocks-")?.strip_suffix(".data")?;
     number.parse().ok().map(FileNumber)
+}
+
+#[cfg(test)]
+mod tests {
+    use sim::{Fault, Faults, SimulatedDisk, environment};
+
+    use super::*;
+    use crate::anti_cache::block::BlockBuilder;
+    use crate::anti_cache::open_files::OPEN_MAX;
+    use crate::schema::TableNumber;
+
+    const BLOCK_BYTES: usize = 512;
+
+    /// Files of one block each.
+    fn files(disk: &SimulatedDisk) -> BlockFiles {
+        let opened = BlockFiles::open(environment(disk), "/blocks".into(), BLOCK_BYTES, 1);
+        opened.expect("nothing fails")
+    }
+
+    fn submit(files: &BlockFiles, number: u32) {
+        let block = BlockBuilder::new(BlockId(number), TableNumber(0), BLOCK_BYTES).finish(0);
+        files.writes.submit(WriteJob::Write(Arc::new(block)));
+    }
+
+    #[test]
+    fn only_so_many_files_stay_open() {
+        let disk = SimulatedDisk::new(1);
+        let files = files(&disk);
+        let blocks = 2 * OPEN_MAX as u32;
+        for number in 0..blocks {
+            submit(&files, number);
+            assert!(files.write().expect("nothing fails"));
+            for read in [number, 0] {
+                files.read(BlockId(read)).expect("it was written");
+            }
+        }
+        let open = files.readers.lock().numbers();
+        assert_eq!(open.len(), OPEN_MAX);
+        assert_eq!(
+            open[OPEN_MAX - 2..],
+            [FileNumber(blocks - 1), FileNumber(0)]
+        );
+    }
+
+    /// A file that is gone already, or cannot be removed, keeps no block from being written.
+    #[test]
+    fn a_failed_removal_holds_nothing_up() {
+        let disk = SimulatedDisk::new(1);
+        let files = files(&disk);
+        submit(&files, 0);
+        assert!(files.write().expect("nothing fails"));
+        let mut faults = Faults::default();
+        faults.changes.insert(disk.changes(), Fault::Error);
+        disk.plan(faults);
+        for gone in [0, 7] {
+            files.writes.submit(WriteJob::Remove(FileNumber(gone)));
+        }
+        submit(&files, 1);
+        for _ in 0..3 {
+            assert!(files.write().expect("what cannot be removed stays"));
+        }
+        assert!(!files.write().expect("nothing fails"));
+        files.read(BlockId(0)).expect("it could not be removed");
+        files.read(BlockId(1)).expect("it was written");
+    }
 }

@@ -1,7 +1,8 @@
 //! The anti-cache: cold rows go to disk and come back when they are asked for (Anti-Caching,
 //! sections 3.1 to 3.4).
 //!
-//! * [`block`]: rows in a block; [`block_files`]: blocks on disk, and who reads and writes them.
+//! * [`block`]: rows in a block; [`block_files`]: blocks on disk, and who reads and writes them;
+//!   [`open_files`]: those that are being read.
 //! * [`block_table`]: the holes in blocks.
 //! * [`eviction`]: from memory to a block, a slice at a time.
 //! * [`uneviction`]: from a block to memory, when it has arrived.
@@ -14,6 +15,7 @@ mod block;
 mod block_files;
 mod block_table;
 mod eviction;
+mod open_files;
 mod pins;
 mod uneviction;
 
