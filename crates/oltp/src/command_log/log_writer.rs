@@ -41,14 +41,16 @@ impl LogWriter {
         Ok(Self::at(env, folder, target))
     }
 
-    /// Goes on with a segment that was read, after making what was read durable: its last group may be
-    /// one whose sync never came.
+    /// Goes on with a segment that was read, after making what was read durable: its last group, and its
+    /// name, may be ones whose sync never came.
     pub(crate) fn resume(env: Env, folder: PathBuf, read: &ReadLog) -> Result<Self, PrimaryError> {
         let path = folder.join(read.segment.name());
         let file = env.disk.open_append(&path, read.length);
         let mut file = file.map_err(|error| io_failed("cut", &path, &error))?;
         file.sync()
             .map_err(|error| io_failed("sync", &path, &error))?;
+        let synced = env.disk.sync_directory(&folder);
+        synced.map_err(|error| io_failed("sync", &folder, &error))?;
         let target = Target {
             segment: read.segment,
             path,
