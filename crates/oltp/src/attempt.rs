@@ -1,11 +1,15 @@
 //! One run of a call, on one partition or several, and its end: commit, rollback, or the knowledge of
 //! what is missing.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
 use types::CommitPosition;
 
 use crate::call::Call;
 use crate::options::Sampling;
 use crate::partition::Partition;
+use crate::procedure::Procedure;
 use crate::stop::Stop;
 use crate::transaction::{Circumstances, Tracking, Transaction};
 
@@ -16,8 +20,19 @@ pub(crate) enum Attempt {
     Missing,
 }
 
+/// What is done about evicted rows that a run meets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnEvicted {
+    /// They are noted: the run is in its pre-pass.
+    Note,
+    /// They are fetched while the run waits.
+    Fetch,
+    /// So are those of which a statement wants the key only.
+    FetchWholeRows,
+}
+
 impl Partition {
-    /// Runs a procedure once, on this partition and others.
+    /// Runs a procedure to one of its ends, on this partition and others.
     pub(crate) fn attempt(
         &mut self,
         others: &mut [&mut Self],
@@ -26,10 +41,66 @@ impl Partition {
         reply: &mut Vec<u8>,
         may_block: bool,
     ) -> Attempt {
+        let on_evicted = if may_block {
+            OnEvicted::Fetch
+        } else {
+            OnEvicted::Note
+        };
+        let mut result = self.run(others, call, circumstances, reply, on_evicted);
+        if result == Err(Stop::Evicted) && !self.is_missing(others) {
+            // It has asked a row, of which it wanted the key, for a text: no index tells that.
+            if may_block {
+                self.give_up(others, reply, true);
+                let on_evicted = OnEvicted::FetchWholeRows;
+                result = self.run(others, call, circumstances, reply, on_evicted);
+            } else {
+                self.want_found(others);
+            }
+        }
+        if self.is_missing(others) {
+            self.give_up(others, reply, true);
+            return Attempt::Missing;
+        }
+        if let Err(stop) = result {
+            self.give_up(others, reply, false);
+            return Attempt::Ended(Err(stop));
+        }
+        Attempt::Ended(Ok(self.commit(others, call, circumstances)))
+    }
+
+    /// Runs the procedure once. One that panics is rolled back before the panic goes on: otherwise the
+    /// next transaction would make final what this one has done.
+    fn run(
+        &mut self,
+        others: &mut [&mut Self],
+        call: Call<'_>,
+        circumstances: Circumstances,
+        reply: &mut Vec<u8>,
+        on_evicted: OnEvicted,
+    ) -> Result<(), Stop> {
+        let (mut transaction, procedures) = self.begin(circumstances, on_evicted);
+        let procedure = &procedures[usize::from(call.procedure.0)];
+        let there = others.iter_mut();
+        transaction.join(there.map(|other| other.begin(circumstances, on_evicted).0));
+        let run = || procedure.run(&mut transaction, call.parameters, reply);
+        let result = catch_unwind(AssertUnwindSafe(run));
+        drop(transaction);
+        result.unwrap_or_else(|panic| {
+            self.give_up(others, reply, false);
+            resume_unwind(panic)
+        })
+    }
+
+    /// This partition's side of a transaction, and the procedures.
+    fn begin(
+        &mut self,
+        circumstances: Circumstances,
+        on_evicted: OnEvicted,
+    ) -> (Transaction<'_>, &[Arc<dyn Procedure>]) {
         let tracking = self.tracking();
-        let procedure = &*self.procedures[usize::from(call.procedure.0)];
-        let fetch = self.anti_cache.as_mut().filter(|_| may_block);
-        let mut transaction = Transaction::begin(
+        let fetch = self.anti_cache.as_mut();
+        let fetch = fetch.filter(|_| on_evicted != OnEvicted::Note);
+        let transaction = Transaction::begin(
             self.place,
             &mut self.tables,
             &mut self.work,
@@ -37,46 +108,39 @@ impl Partition {
             tracking,
             fetch.map(|fetch| fetch as _),
         );
-        let there = others.iter_mut();
-        transaction.join(there.map(|other| other.begin(circumstances, may_block)));
-        let result = procedure.run(&mut transaction, call.parameters, reply);
-        drop(transaction);
-        if self.is_missing() || others.iter().any(|other| other.is_missing()) {
-            self.give_up(true);
-            others.iter_mut().for_each(|other| other.give_up(true));
-            reply.clear();
-            return Attempt::Missing;
+        let transaction = match on_evicted {
+            OnEvicted::FetchWholeRows => transaction.with_whole_rows(),
+            OnEvicted::Note | OnEvicted::Fetch => transaction,
+        };
+        (transaction, &self.procedures)
+    }
+
+    /// Whether the run has met evicted rows, here or on the others.
+    fn is_missing(&self, others: &[&mut Self]) -> bool {
+        let wants = |partition: &Self| !partition.work.wants.is_empty();
+        wants(self) || others.iter().any(|other| wants(other))
+    }
+
+    /// Wants the rows of which the run has found the keys.
+    fn want_found(&mut self, others: &mut [&mut Self]) {
+        self.work.want_found(&self.tables);
+        for other in others {
+            other.work.want_found(&other.tables);
         }
-        if let Err(stop) = result {
-            self.give_up(false);
-            others.iter_mut().for_each(|other| other.give_up(false));
-            reply.clear();
-            return Attempt::Ended(Err(stop));
-        }
-        Attempt::Ended(Ok(self.commit(others, call, circumstances)))
     }
 
-    /// This partition's side of a transaction on several.
-    fn begin(&mut self, circumstances: Circumstances, may_block: bool) -> Transaction<'_> {
-        let tracking = self.tracking();
-        let fetch = self.anti_cache.as_mut().filter(|_| may_block);
-        Transaction::begin(
-            self.place,
-            &mut self.tables,
-            &mut self.work,
-            circumstances,
-            tracking,
-            fetch.map(|fetch| fetch as _),
-        )
+    /// Takes back what a transaction has done, here and on the others, and answered.
+    fn give_up(&mut self, others: &mut [&mut Self], reply: &mut Vec<u8>, runs_again: bool) {
+        reply.clear();
+        self.roll_back(runs_again);
+        others
+            .iter_mut()
+            .for_each(|other| other.roll_back(runs_again));
     }
 
-    fn is_missing(&self) -> bool {
-        !self.work.wants.is_empty()
-    }
-
-    /// Takes back what a transaction has done. Rows that it has used are not the next to be evicted
+    /// Takes back what a transaction has done here. Rows that it has used are not the next to be evicted
     /// when it will run again (section 3.3).
-    fn give_up(&mut self, runs_again: bool) {
+    fn roll_back(&mut self, runs_again: bool) {
         if runs_again {
             for (number, id) in self.work.used.drain(..) {
                 self.tables[usize::from(number.0)].touch_if_live(id);

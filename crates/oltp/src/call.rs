@@ -40,6 +40,13 @@ pub enum Refusal {
     /// Memory is full, and rows cannot be evicted as fast as they come, or at all.
     #[error("memory is full")]
     MemoryFull,
+    /// The log's writer is so far behind that more commits would fill the memory. Try again after
+    /// `poll`.
+    #[error("too many commits wait for the command log")]
+    LogBehind,
+    /// The parameters are longer than a record of the log may be: 16 MiB.
+    #[error("the parameters are too long for the command log")]
+    ParametersTooLong,
     /// An earlier failure of the log: nothing could be acknowledged.
     #[error("the command log has failed")]
     Poisoned,

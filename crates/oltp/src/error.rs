@@ -45,6 +45,14 @@ pub enum PrimaryError {
         /// The file.
         file: String,
     },
+    /// The folder has files that would not be read, and whose rows would be missing.
+    #[error("{file} is there, and would not be read when opened {opened}")]
+    NotRead {
+        /// One of the files.
+        file: String,
+        /// How it was to be opened.
+        opened: &'static str,
+    },
     /// The log names a procedure that the partition does not have.
     #[error("the command log names procedure {name:?}, which is not there")]
     UnknownProcedure {

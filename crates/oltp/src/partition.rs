@@ -70,7 +70,7 @@ impl Partition {
         if let Err(refusal) = self.admit(call) {
             return Outcome::Refused(refusal);
         }
-        self.next_number += 1;
+        self.next_number = self.place.number_after(self.next_number);
         let circumstances = Circumstances {
             number: self.next_number,
             time_us: self.time_us,
@@ -100,10 +100,12 @@ impl Partition {
     pub fn poll(&mut self, completed: &mut Vec<Completion>) -> Result<(), PrimaryError> {
         self.time_us = self.time_us.max(self.clock.wall_us());
         self.take_arrivals();
-        while let Some((ticket, call)) = self.waiting.take_ready() {
+        while !self.is_log_full()
+            && let Some((ticket, call)) = self.waiting.take_ready()
+        {
             match call.part_of {
                 None => self.run_again(ticket, call, completed),
-                Some(shared) => self.waiting.arrived.push((shared, call)),
+                Some(shared) => self.waiting.arrived.push_back((shared, call)),
             }
         }
         self.advance_snapshot();
@@ -112,12 +114,8 @@ impl Partition {
     }
 
     pub(crate) fn admit(&mut self, call: Call<'_>) -> Result<(), Refusal> {
-        if self
-            .log
-            .as_ref()
-            .is_some_and(|log| log.lock().poisoned().is_some())
-        {
-            return Err(Refusal::Poisoned);
+        if let Some(log) = &self.log {
+            log.lock().admit(call.parameters)?;
         }
         self.calls_until_look -= 1;
         if self.calls_until_look == 0 || self.is_full {
@@ -134,6 +132,12 @@ impl Partition {
             return Err(Refusal::TooManyWaiting);
         }
         Ok(())
+    }
+
+    /// Whether calls that have waited must wait for the log, too.
+    pub(crate) fn is_log_full(&self) -> bool {
+        let log = self.log.as_ref();
+        log.is_some_and(|log| log.lock().is_full())
     }
 
     fn run_again(&mut self, ticket: Ticket, waited: WaitingCall, completed: &mut Vec<Completion>) {
@@ -199,6 +203,7 @@ impl Partition {
     /// Evicts until the budget is kept, or the writer is behind, or nothing is left.
     pub(crate) fn make_room(&mut self) {
         self.calls_until_look = CALLS_BETWEEN_LOOKS;
+        self.work.trim();
         let Some(mut anti_cache) = self.anti_cache.take() else {
             return;
         };

@@ -25,6 +25,14 @@ impl PartitionPlace {
         number: PartitionNumber(0),
         partitions: 1,
     };
+
+    /// The first transaction number after this one that is the partition's own: numbers modulo
+    /// [`PARTITIONS_MAX`] are. So rows with numbers as keys can be in one partition when the primary is
+    /// opened with fewer.
+    pub(crate) fn number_after(self, last: u64) -> u64 {
+        let all = u64::from(PARTITIONS_MAX);
+        (last / all + 1) * all + u64::from(self.number.0)
+    }
 }
 
 impl PartitionSet {

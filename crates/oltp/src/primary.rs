@@ -31,10 +31,12 @@ use crate::error::PrimaryError;
 use crate::partition::Partition;
 use crate::partition_set::{PARTITIONS_MAX, PartitionNumber, PartitionPlace, PartitionSet};
 use crate::procedure::{Procedure, find_procedure};
-use crate::recovery::{PartitionPlan, open_log, take};
+use crate::recovery::{PartitionPlan, open_log, refuse, take};
 use crate::shared_calls::{SharedCall, SharedCallNumber, SharedCalls};
+use crate::snapshot::MANIFEST_NAME;
 use crate::stop::{Stop, Violation};
 use crate::transaction::Circumstances;
+use crate::waiting::WaitingCall;
 
 /// See the module.
 pub struct Primary {
@@ -66,6 +68,10 @@ impl Primary {
             "{partitions} partitions"
         );
         let folder_lock = take(env, folder, plan)?;
+        if plan.has_log {
+            let is_manifest = |name: &str| name == MANIFEST_NAME;
+            refuse(env, folder, "with several partitions", is_manifest)?;
+        }
         let open = |number: u16| {
             let place = PartitionPlace {
                 number: PartitionNumber(number),
@@ -98,8 +104,13 @@ impl Primary {
             Ok(())
         })?;
         let log = Arc::new(Mutex::new(CommandLog::new(writer, last)));
+        let partitions = self.partitions.iter_mut().map(Mutex::get_mut);
+        let last_number = partitions.map(|partition| partition.next_number).max();
         for partition in &mut self.partitions {
-            partition.get_mut().log = Some(Arc::clone(&log));
+            let partition = partition.get_mut();
+            partition.log = Some(Arc::clone(&log));
+            // There may have been other partitions, whose numbers must not come again.
+            partition.next_number = last_number.expect("there is a partition");
         }
         self.log = Some(log);
         Ok(())
@@ -181,12 +192,8 @@ impl Primary {
         partition: PartitionNumber,
         completed: &mut Vec<Completion>,
     ) -> Result<(), PrimaryError> {
-        let arrived = {
-            let mut held = self.lock(partition);
-            held.poll(completed)?;
-            std::mem::take(&mut held.waiting.arrived)
-        };
-        for (number, part) in arrived {
+        self.lock(partition).poll(completed)?;
+        while let Some((number, part)) = self.next_arrived(partition) {
             let ready = self.waiting.lock().arrive(number, partition, part);
             if let Some(call) = ready {
                 self.run_again(call);
@@ -194,6 +201,15 @@ impl Primary {
         }
         completed.append(&mut self.ended[usize::from(partition.0)].lock());
         Ok(())
+    }
+
+    /// A part of a call that has all it needs, unless nothing should be appended to the log.
+    fn next_arrived(&self, partition: PartitionNumber) -> Option<(SharedCallNumber, WaitingCall)> {
+        let mut held = self.lock(partition);
+        if held.is_log_full() {
+            return None;
+        }
+        held.waiting.arrived.pop_front()
     }
 
     fn run_again(&self, mut waited: SharedCall) {
@@ -282,10 +298,11 @@ impl Primary {
 
 /// A number and a time that are later than all others of these partitions.
 fn next_circumstances(held: &mut [MutexGuard<'_, Partition>]) -> Circumstances {
-    let number = held.iter().map(|partition| partition.next_number).max();
+    let last_number = held.iter().map(|partition| partition.next_number).max();
+    let last_number = last_number.expect("a set has a partition");
     let time_us = held.iter().map(|partition| partition.time_us).max();
     let circumstances = Circumstances {
-        number: number.expect("a set has a partition") + 1,
+        number: held[0].place.number_after(last_number),
         time_us: time_us.expect("a set has a partition"),
     };
     for partition in held {

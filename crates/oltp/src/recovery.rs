@@ -4,7 +4,8 @@
 //! 2. The newest snapshot is loaded. If it is damaged the one before it is, and when there is none any
 //!    more the partition starts empty, provided that the log still has everything since.
 //! 3. Every later transaction of the log runs again, in order, with its time and random numbers. When
-//!    memory is full rows are evicted and come back as they do in operation.
+//!    memory is full rows are evicted and come back as they do in operation. What the manifest names
+//!    stays: the process may end before there is a later snapshot.
 //! 4. Files that nothing needs are removed.
 //!
 //! Partitions know nothing of one another, so they are opened in parallel by as many threads as the
@@ -19,7 +20,9 @@ use types::CommitPosition;
 
 use crate::anti_cache::{AntiCache, BlockFiles};
 use crate::call::Call;
-use crate::command_log::{CommandLog, LogWriter, ReadLog, SegmentNumber, read_segments};
+use crate::command_log::{
+    CommandLog, LogWriter, ReadLog, SegmentNumber, check_reaches, read_segments,
+};
 use crate::error::{PrimaryError, damaged, io_failed};
 use crate::lru_chain::ChainKind;
 use crate::options::AntiCacheOptions;
@@ -28,7 +31,7 @@ use crate::partition_set::PartitionPlace;
 use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
-use crate::snapshot::{SnapshotNumber, SnapshotRecord, Snapshots, read_manifest, remove_leftovers};
+use crate::snapshot::{MANIFEST_NAME, SnapshotRecord, Snapshots, read_manifest, remove_leftovers};
 use crate::table::Table;
 use crate::transaction::Workspace;
 use crate::waiting::WaitingCalls;
@@ -126,16 +129,12 @@ impl Partition {
 
     fn recover(env: &Env, folder: &Path, plan: &PartitionPlan) -> Result<Self, PrimaryError> {
         let named = read_manifest(&*env.disk, folder)?;
-        let last = named.last().map_or(SnapshotNumber(0), |last| last.number);
         let mut skipped = Vec::new();
         for from in (0..=named.len()).rev() {
-            let kept = &named[..from];
             let fresh = Self::empty(env, folder, plan, PartitionPlace::ALONE)?;
-            match fresh.recover_from(env, folder, kept) {
+            let (kept, passed_over) = named.split_at(from);
+            match fresh.recover_from(env, folder, &plan.tables, kept, passed_over) {
                 Ok(mut partition) => {
-                    let (tables, kept) = (&plan.tables, kept.to_vec());
-                    let snapshots = Snapshots::new(env, folder.into(), tables, kept, last);
-                    partition.snapshots = Some(snapshots);
                     partition.recovery.skipped = skipped;
                     return Ok(partition);
                 }
@@ -147,18 +146,26 @@ impl Partition {
         Err(skipped.swap_remove(0))
     }
 
-    /// Goes on with the last of these snapshots, or with nothing, and the log after it.
+    /// Goes on with the last snapshot that is kept, or with nothing, and the log after it.
     fn recover_from(
         mut self,
         env: &Env,
         folder: &Path,
+        tables: &[TableDefinition],
         kept: &[SnapshotRecord],
+        passed_over: &[SnapshotRecord],
     ) -> Result<Self, PrimaryError> {
+        let (own_kept, own_passed_over) = (kept.to_vec(), passed_over.to_vec());
+        let snapshots = Snapshots::new(env, folder.into(), tables, own_kept, own_passed_over);
+        self.snapshots = Some(snapshots);
         let mut first = SegmentNumber(0);
         if let Some(snapshot) = kept.last() {
             self.load(env, folder, snapshot)?;
             first = snapshot.segment;
             self.recovery.snapshot = Some(snapshot.position);
+        }
+        if let Some(newest) = passed_over.last() {
+            check_reaches(&*env.disk, folder, first, newest.segment)?;
         }
         let writer = open_log(env, folder, first, |read| self.replay_all(read))?;
         self.log = Some(Arc::new(Mutex::new(CommandLog::new(writer, self.position))));
@@ -252,7 +259,8 @@ pub(crate) fn open_log(
     Ok(Arc::new(writer))
 }
 
-/// Takes the folder, if anything will be kept in it.
+/// Takes the folder, if anything will be kept in it. Without a log the blocks in it count for nothing,
+/// so a folder with a log or with snapshots, which need them, is refused then.
 pub(crate) fn take(
     env: &Env,
     folder: &Path,
@@ -264,7 +272,31 @@ pub(crate) fn take(
     let made = env.disk.create_directories(folder);
     made.map_err(|error| io_failed("create", folder, &error))?;
     let lock = env.disk.lock(folder);
-    Ok(Some(
-        lock.map_err(|error| io_failed("lock", folder, &error))?,
-    ))
+    let lock = lock.map_err(|error| io_failed("lock", folder, &error))?;
+    if !plan.has_log {
+        refuse(env, folder, "without a log", |name| {
+            name == MANIFEST_NAME || SegmentNumber::of_name(name).is_some()
+        })?;
+    }
+    Ok(Some(lock))
+}
+
+/// Refuses a folder with a file that would not be read when it is opened so.
+pub(crate) fn refuse(
+    env: &Env,
+    folder: &Path,
+    opened: &'static str,
+    is_unread: impl Fn(&str) -> bool,
+) -> Result<(), PrimaryError> {
+    let files = env.disk.list(folder);
+    let files = files.map_err(|error| io_failed("list", folder, &error))?;
+    let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
+    let mut names = files.iter().filter_map(|path| name(path));
+    match names.find(|name| is_unread(name)) {
+        None => Ok(()),
+        Some(found) => Err(PrimaryError::NotRead {
+            file: folder.join(found).display().to_string(),
+            opened,
+        }),
+    }
 }

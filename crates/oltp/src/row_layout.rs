@@ -268,4 +268,9 @@ impl RowBuffer {
             text: &self.text,
         }
     }
+
+    /// Bytes that it holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.body.capacity() + self.text.capacity()
+    }
 }

@@ -13,7 +13,8 @@ use crate::schema::{ColumnNumber, IndexId, TableNumber};
 pub enum Columns {
     /// Any of them.
     All,
-    /// Only those of the index's key: evicted rows need not be fetched.
+    /// Only those of the index's key: evicted rows need not be fetched, unless the procedure then asks
+    /// for a text or for what follows one in the key.
     OfKey,
 }
 

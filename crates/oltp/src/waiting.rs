@@ -42,7 +42,7 @@ pub(crate) struct WaitingCalls {
     of_block: HashMap<BlockId, Vec<Ticket>>,
     ready: VecDeque<Ticket>,
     /// Parts of calls on several partitions that have all they need.
-    pub(crate) arrived: Vec<(SharedCallNumber, WaitingCall)>,
+    pub(crate) arrived: VecDeque<(SharedCallNumber, WaitingCall)>,
     next_ticket: u64,
     parameter_bytes: usize,
     promised_bytes: usize,

@@ -21,6 +21,9 @@ pub(super) const GROUP_HEADER_BYTES: usize = 24;
 /// What this release writes and reads.
 pub(super) const VERSION: u32 = 1;
 
+/// Bytes of memory that the next group gets from one that was written.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
 const FILE_MAGIC: [u8; 8] = *b"HEDGECMD";
 pub(super) const GROUP_MAGIC: [u8; 4] = *b"HGRP";
 const CHECKSUM_AT: usize = 4;
@@ -97,8 +100,10 @@ impl Group {
         self.records == 0
     }
 
+    /// Without records. The memory for a usual group is kept.
     pub(super) fn clear(&mut self) {
         self.bytes.truncate(GROUP_HEADER_BYTES);
+        self.bytes.shrink_to(KEPT_BYTES_MAX);
         self.records = 0;
     }
 
@@ -117,7 +122,8 @@ impl Group {
 
     /// The whole group, as it stands at an offset of a log.
     pub(super) fn finish(&mut self, log: LogNumber, offset: u64) -> &[u8] {
-        let payload = (self.bytes.len() - GROUP_HEADER_BYTES) as u32;
+        let payload = u32::try_from(self.bytes.len() - GROUP_HEADER_BYTES);
+        let payload = payload.expect("calls are refused before a group is so long");
         self.bytes[..4].copy_from_slice(&GROUP_MAGIC);
         self.bytes[OFFSET_AT..PAYLOAD_AT].copy_from_slice(&offset.to_le_bytes());
         self.bytes[PAYLOAD_AT..RECORDS_AT].copy_from_slice(&payload.to_le_bytes());

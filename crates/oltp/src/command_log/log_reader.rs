@@ -50,6 +50,23 @@ pub(crate) fn read_segments(
     Ok(numbers)
 }
 
+/// Refuses a log from `first` on that ends before `end`, the segment that was begun for a snapshot: what
+/// the snapshot has would be missing.
+pub(crate) fn check_reaches(
+    disk: &dyn Disk,
+    folder: &Path,
+    first: SegmentNumber,
+    end: SegmentNumber,
+) -> Result<(), PrimaryError> {
+    let found = read_segments(disk, folder, first)?;
+    let missing = SegmentNumber(first.0 + found.len() as u64);
+    if missing >= end {
+        return Ok(());
+    }
+    let detail = "found no file, expected a segment that a snapshot was made after";
+    Err(damaged(&folder.join(missing.name()), 0, detail))
+}
+
 impl ReadLog {
     /// Reads a segment; `None` when there is none, or only the beginning of a header.
     pub(crate) fn read(

@@ -8,6 +8,8 @@
 //! 2. When no group is on its way, the pending one is handed to the writer; transactions that commit
 //!    while it is written make the next one. So groups grow with the load and with the disk's delay.
 //! 3. The writer appends the group and syncs. What it holds is durable then, and may be acknowledged.
+//! 4. When the writer does not keep pace calls are refused, and those that have waited for evicted data
+//!    wait on, before the groups fill the memory.
 //!
 //! The log is a sequence of segments, files with numbers. A snapshot has the next group start a new one,
 //! so that those before can go when no snapshot needs them.
@@ -29,12 +31,29 @@ use std::sync::Arc;
 
 use types::CommitPosition;
 
+use crate::call::Refusal;
 use crate::error::PrimaryError;
+use crate::partition_set::PARTITIONS_MAX;
 use crate::transaction::Circumstances;
 use group::Group;
-pub(crate) use log_reader::{ReadLog, read_segments};
+pub(crate) use log_reader::{ReadLog, check_reaches, read_segments};
 pub use log_writer::LogWriter;
 use record::Record;
+
+/// Bytes of memory of the groups that are not durable: with more, calls are refused.
+const HELD_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of parameters that one call may have.
+const PARAMETERS_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes of a record beside its parameters, at most.
+const RECORD_BYTES_MAX: usize = 128 << 10;
+
+/// Every partition may have found room at the same moment. Even then a group's length fits its 32 bits.
+const _: () = assert!(
+    HELD_BYTES_MAX + PARTITIONS_MAX as usize * (PARAMETERS_BYTES_MAX + RECORD_BYTES_MAX)
+        < u32::MAX as usize
+);
 
 const PREFIX: &str = "commands-";
 const SUFFIX: &str = ".log";
@@ -68,6 +87,8 @@ pub(crate) struct CommandLog {
     pub(crate) writer: Arc<LogWriter>,
     pending: Group,
     is_writing: bool,
+    /// Bytes that the group which is being written holds.
+    writing_bytes: usize,
     /// The segment of the pending group.
     segment: SegmentNumber,
     starts_segment: bool,
@@ -87,10 +108,30 @@ impl CommandLog {
             writer,
             pending: Group::new(),
             is_writing: false,
+            writing_bytes: 0,
             last: durable,
             durable,
             poisoned: None,
         }
+    }
+
+    /// Whether a call with these parameters may run, and be appended then.
+    pub(crate) fn admit(&self, parameters: &[u8]) -> Result<(), Refusal> {
+        if self.poisoned.is_some() {
+            return Err(Refusal::Poisoned);
+        }
+        if parameters.len() > PARAMETERS_BYTES_MAX {
+            return Err(Refusal::ParametersTooLong);
+        }
+        if self.is_full() {
+            return Err(Refusal::LogBehind);
+        }
+        Ok(())
+    }
+
+    /// Whether so much is not durable that nothing should be appended.
+    pub(crate) fn is_full(&self) -> bool {
+        self.held_bytes() > HELD_BYTES_MAX
     }
 
     /// A transaction has committed: its position.
@@ -132,6 +173,7 @@ impl CommandLog {
     pub(crate) fn advance(&mut self) -> Result<(), PrimaryError> {
         for (mut group, result) in self.writer.queue.take_done() {
             self.is_writing = false;
+            self.writing_bytes = 0;
             match result {
                 Ok(()) => {
                     self.durable = group.last();
@@ -148,6 +190,7 @@ impl CommandLog {
             return Err(error.clone());
         }
         if !self.is_writing && !self.pending.is_empty() {
+            self.writing_bytes = self.pending.held_bytes();
             self.writer.queue.submit(LogJob {
                 group: std::mem::replace(&mut self.pending, Group::new()),
                 starts_segment: std::mem::take(&mut self.starts_segment),
@@ -167,8 +210,8 @@ impl CommandLog {
         self.poisoned.as_ref()
     }
 
-    /// Bytes that wait.
+    /// Bytes of the groups that are not durable.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.pending.held_bytes()
+        self.pending.held_bytes() + self.writing_bytes
     }
 }

@@ -146,6 +146,30 @@ fn a_failed_sync_ends_the_log() {
     assert_eq!(log.durable(), CommitPosition::ZERO);
 }
 
+/// Both the group that is written and the one that is pending count, and their memory comes back.
+#[test]
+fn groups_that_are_not_durable_are_bounded() {
+    let disk = SimulatedDisk::new(1);
+    let writer = LogWriter::create(environment(&disk), "/".into(), FIRST).expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
+    let parameters = vec![0; 4 << 20];
+    let mut appended = 0;
+    while log.admit(&parameters).is_ok() {
+        append(&mut log, &parameters);
+        log.advance().expect("nothing fails");
+        appended += 1;
+        assert!(appended < 20, "{} bytes are held", log.held_bytes());
+    }
+    assert_eq!(log.admit(b""), Err(Refusal::LogBehind));
+    assert!(appended * parameters.len() <= HELD_BYTES_MAX + parameters.len());
+    while log.writer.write().expect("nothing fails") {
+        log.advance().expect("nothing fails");
+    }
+    assert_eq!(log.durable(), log.last);
+    assert_eq!(log.admit(&parameters), Ok(()));
+    assert!(log.held_bytes() < parameters.len());
+}
+
 /// A segment that another one follows is whole, and none is missing.
 #[test]
 fn segments_follow_one_another() {
@@ -187,6 +211,43 @@ fn segments_follow_one_another() {
         error.to_string().contains("commands-0000000001.log"),
         "{error}"
     );
+}
+
+/// The process ends before the name of a new segment is durable, and the next one goes on with it. What
+/// that makes durable is there after a power cut.
+#[test]
+fn a_segment_that_is_gone_on_with_keeps_its_name() {
+    let disk = SimulatedDisk::new(1);
+    let env = environment(&disk);
+    let writer = LogWriter::create(env, "/".into(), FIRST).expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
+    let second = log.begin_segment();
+    append(&mut log, b"");
+    log.advance().expect("nothing fails");
+    let found = Arc::new(std::sync::Mutex::new(None));
+    let taken = Arc::clone(&found);
+    disk.watch(Some(Arc::new(move |moment| {
+        // The folder is about to be synced.
+        if moment.path == Path::new("/") {
+            let image = moment.found_after(sim::Crash::Kill, 1);
+            *taken.lock().expect("no panic") = Some(image);
+        }
+    })));
+    log.writer.write().expect("nothing fails");
+    let found = found.lock().expect("no panic").take();
+    let found = found.expect("the folder was synced");
+    let read = ReadLog::read(&found, Path::new("/"), second);
+    let read = read.expect("intact").expect("it has its header");
+    let writer = LogWriter::resume(environment(&found), "/".into(), &read);
+    let writer = writer.expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
+    append(&mut log, b"");
+    log.advance().expect("nothing fails");
+    log.writer.write().expect("nothing fails");
+    let found = found.crash(sim::Crash::PowerCut { keep: 0.0 });
+    let read = ReadLog::read(&found, Path::new("/"), second);
+    let read = read.expect("intact").expect("it was acknowledged");
+    assert_eq!(read.records().count(), 1);
 }
 
 /// Version 1, byte for byte.

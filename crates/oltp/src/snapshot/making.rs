@@ -3,7 +3,7 @@
 //! 1. It begins between two transactions: position and places are noted, all tables' captures begin,
 //!    the next group of the log starts a new segment, and a sync of all blocks is queued.
 //! 2. Slices of the tables are copied, not more than the writer keeps up with; what was copied goes to
-//!    the writer chunk by chunk.
+//!    the writer chunk by chunk, the rest of a table when it is copied.
 //! 3. When all tables are copied, the blocks synced and the log durable up to the snapshot's position,
 //!    the writer finishes it. Then the oldest snapshot beyond those that are kept is forgotten.
 //! 4. One that fails, or holds too much memory because its writer is slow, is discarded: the rest of
@@ -32,12 +32,13 @@ use crate::table::Table;
 pub struct SnapshotOptions {
     /// One begins when the log has grown by so many bytes since the last one. `None`: only when asked.
     pub log_bytes: Option<u64>,
-    /// Bytes that are copied at a time: what the partition stands still for.
+    /// Bytes that are copied at a time: what the partition stands still for. At most half of
+    /// `held_bytes_max`.
     pub slice_bytes: usize,
-    /// Bytes of a chunk, about.
+    /// Bytes of a chunk, about. At most half of `held_bytes_max`.
     pub chunk_bytes: usize,
     /// Copies that may be in memory. Slices stop at half of it; rows that change have the other half,
-    /// and when that is full the snapshot is discarded.
+    /// and when that is full the snapshot is discarded. At most 1 GiB.
     pub held_bytes_max: usize,
 }
 
@@ -51,6 +52,38 @@ impl Default for SnapshotOptions {
         }
     }
 }
+
+impl SnapshotOptions {
+    /// Whether the numbers make sense: with others a snapshot would have no end.
+    fn check(&self) -> Result<(), PrimaryError> {
+        let fail = |option, problem: &str| {
+            Err(PrimaryError::Option {
+                option,
+                problem: problem.to_owned(),
+            })
+        };
+        let within = 1..=self.held_bytes_max / 2;
+        if !within.contains(&self.slice_bytes) {
+            return fail(
+                "slice_bytes",
+                "it is not between 1 byte and half of held_bytes_max",
+            );
+        }
+        if !within.contains(&self.chunk_bytes) {
+            return fail(
+                "chunk_bytes",
+                "it is not between 1 byte and half of held_bytes_max",
+            );
+        }
+        if self.held_bytes_max > HELD_BYTES_MAX {
+            return fail("held_bytes_max", "it is more than 1 GiB");
+        }
+        Ok(())
+    }
+}
+
+/// A chunk is never larger than what may be held, and its length has 32 bits.
+const HELD_BYTES_MAX: usize = 1 << 30;
 
 /// Counts since the partition was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +101,8 @@ pub(crate) struct Snapshots {
     pub(crate) statistics: SnapshotStatistics,
     /// Those of the manifest, in order.
     kept: Vec<SnapshotRecord>,
+    /// Damaged ones that the manifest names until the next snapshot is complete.
+    passed_over: Vec<SnapshotRecord>,
     last_number: SnapshotNumber,
     current: Option<Current>,
     /// Why there can be no more.
@@ -84,30 +119,33 @@ struct Current {
 }
 
 impl Snapshots {
-    /// The snapshots of a partition's folder. `last_number` is at least that of any in the manifest.
+    /// The snapshots of a partition's folder: those of the manifest, and of them the newer ones, which
+    /// are damaged.
     pub(crate) fn new(
         env: &Env,
         folder: PathBuf,
         tables: &[TableDefinition],
         kept: Vec<SnapshotRecord>,
-        last_number: SnapshotNumber,
+        passed_over: Vec<SnapshotRecord>,
     ) -> Self {
+        let last = passed_over.last().or(kept.last());
         Self {
+            last_number: last.map_or(SnapshotNumber(0), |last| last.number),
             writer: SnapshotWriter::new(env.clone(), folder, tables),
             options: SnapshotOptions::default(),
             statistics: SnapshotStatistics::default(),
             kept,
-            last_number,
+            passed_over,
             current: None,
             failed: None,
             in_flight_bytes: 0,
         }
     }
 
-    /// Whether evicted rows of a snapshot are in the file.
+    /// Whether evicted rows of a snapshot that the manifest names, or will name, are in the file.
     pub(crate) fn needs(&self, file: FileNumber) -> bool {
         let current = self.current.iter().map(|current| &current.record);
-        let mut all = self.kept.iter().chain(current);
+        let mut all = self.kept.iter().chain(&self.passed_over).chain(current);
         all.any(|snapshot| snapshot.block_files.binary_search(&file).is_ok())
     }
 
@@ -161,6 +199,7 @@ impl Snapshots {
                     self.kept.push(record);
                     let more = self.kept.len().saturating_sub(KEPT_MAX);
                     self.kept.drain(..more);
+                    self.passed_over.clear();
                     self.current = None;
                     self.statistics.completed += 1;
                 }
@@ -230,6 +269,10 @@ impl Snapshots {
             copy_slice(tables, self.options.slice_bytes);
         }
         let is_copied = tables.iter().all(|table| table.capture.is_done());
+        let is_discarded = self.current.as_ref().is_some_and(|c| c.is_discarded);
+        if !is_discarded {
+            self.submit_chunks(tables);
+        }
         let current = self.current.as_mut().expect("it was looked at");
         if current.is_discarded {
             if is_copied {
@@ -237,14 +280,30 @@ impl Snapshots {
             }
             return;
         }
-        let least = if is_copied {
-            1
-        } else {
-            self.options.chunk_bytes
-        };
+        let is_durable = durable >= current.record.position;
+        if is_copied && current.are_blocks_synced && is_durable && !current.is_finishing {
+            current.is_finishing = true;
+            let first = (self.kept.len() + 1).saturating_sub(KEPT_MAX);
+            self.writer.queue.submit(Job::Finish {
+                record: current.record.clone(),
+                kept: self.kept[first.min(self.kept.len())..].to_vec(),
+            });
+        }
+    }
+
+    /// Hands whole chunks to the writer, and the rest of each table that is copied. When many tables
+    /// hold so much together that slices would stop, though none has a chunk, all of it goes.
+    fn submit_chunks(&mut self, tables: &mut [Table]) {
+        let held = tables.iter().map(|table| table.capture.held_bytes());
+        let is_much = held.sum::<usize>() > self.options.held_bytes_max / 4;
         for table in tables {
             let number = table.number;
             let capture = &mut table.capture;
+            let least = if is_much || capture.is_done() {
+                1
+            } else {
+                self.options.chunk_bytes
+            };
             for (kind, copied) in [
                 (ChunkKind::Rows, &mut capture.rows),
                 (ChunkKind::Evicted, &mut capture.evicted),
@@ -255,15 +314,6 @@ impl Snapshots {
                     self.writer.queue.submit(Job::Append(kind, number, copied));
                 }
             }
-        }
-        let is_durable = durable >= current.record.position;
-        if is_copied && current.are_blocks_synced && is_durable && !current.is_finishing {
-            current.is_finishing = true;
-            let first = (self.kept.len() + 1).saturating_sub(KEPT_MAX);
-            self.writer.queue.submit(Job::Finish {
-                record: current.record.clone(),
-                kept: self.kept[first.min(self.kept.len())..].to_vec(),
-            });
         }
     }
 }
@@ -345,10 +395,12 @@ impl Partition {
     }
 
     /// Sets when snapshots are made, and how much at a time.
-    pub fn set_snapshot_options(&mut self, options: SnapshotOptions) {
+    pub fn set_snapshot_options(&mut self, options: SnapshotOptions) -> Result<(), PrimaryError> {
+        options.check()?;
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.options = options;
         }
+        Ok(())
     }
 
     /// What became of snapshots.

@@ -28,7 +28,9 @@ pub(crate) use capture::{Capture, append_row};
 pub(crate) use leftovers::remove_leftovers;
 pub(crate) use making::Snapshots;
 pub use making::{SnapshotOptions, SnapshotStatistics};
-pub(crate) use manifest::{BlockGeometry, SnapshotRecord, read_manifest};
+pub(crate) use manifest::{
+    BlockGeometry, FILE_NAME as MANIFEST_NAME, SnapshotRecord, read_manifest,
+};
 pub use snapshot_writer::SnapshotWriter;
 
 /// Snapshots that are kept: the newest, and one that is older in case the newest is damaged.

@@ -114,11 +114,12 @@ impl Transaction<'_> {
 
     /// Notes that what was found from `start` on is used.
     fn use_found(&mut self, index: IndexId, start: usize, columns: Columns) -> Result<(), Stop> {
+        let is_key_enough = columns == Columns::OfKey && !self.reads_whole_rows;
         for at in start..self.work.found.len() {
             let pointer = self.work.found[at].pointer;
             match pointer.target() {
                 Target::Memory(id) => self.use_row(index.table, id),
-                Target::Evicted(_) if columns == Columns::OfKey => {}
+                Target::Evicted(_) if is_key_enough => {}
                 Target::Evicted(id) => {
                     if let Some(id) = self.want(index.table, id)? {
                         self.work.found[at].pointer = id.into();

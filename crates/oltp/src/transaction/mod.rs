@@ -61,6 +61,9 @@ pub(crate) enum Tracking {
     Each(f64),
 }
 
+/// Bytes of buffers that are kept for the next transaction.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
 /// Buffers that transactions use one after another.
 #[derive(Default)]
 pub(crate) struct Workspace {
@@ -117,6 +120,7 @@ pub struct Transaction<'p> {
     tracking: Tracking,
     chance: Random,
     fetch: Option<&'p mut dyn FetchNow>,
+    reads_whole_rows: bool,
 }
 
 /// A queued statement: its number in the batch.
@@ -127,9 +131,40 @@ impl Workspace {
     /// Bytes that it holds.
     pub(crate) fn held_bytes(&self) -> usize {
         self.undo.held_bytes()
+            + self.row.held_bytes()
+            + self.old.held_bytes()
             + self.bytes.capacity()
-            + self.found.capacity() * size_of::<Found>()
+            + self.wants.capacity() * size_of::<Want>()
             + self.used.capacity() * size_of::<(TableNumber, TupleId)>()
+            + self.statements.capacity() * size_of::<Statement>()
+            + self.changes.capacity() * size_of::<CellChange>()
+            + self.found.capacity() * size_of::<Found>()
+            + self.answers.capacity() * size_of::<Answer>()
+            + self.targets.capacity() * size_of::<TupleId>()
+    }
+
+    /// Lets go, between two transactions, of what only a large one needs. Otherwise it would count as
+    /// memory in use for good, and leave the rows too little.
+    pub(crate) fn trim(&mut self) {
+        debug_assert!(self.undo.is_empty(), "the last transaction has ended");
+        if self.held_bytes() > KEPT_BYTES_MAX {
+            *self = Self::default();
+        }
+    }
+
+    /// Wants the evicted rows of which the last batch has found the keys.
+    pub(crate) fn want_found(&mut self, tables: &[Table]) {
+        for answer in &self.answers {
+            let table = answer.index.table;
+            // Of a batch that writes there is none.
+            let found = self.found.get(answer.found.clone()).unwrap_or_default();
+            for found in found {
+                if let Target::Evicted(id) = found.pointer.target() {
+                    let place = tables[usize::from(table.0)].evicted.get(id);
+                    self.wants.push(Want { table, place });
+                }
+            }
+        }
     }
 
     fn begin(&mut self) {
@@ -176,7 +211,15 @@ impl<'p> Transaction<'p> {
             circumstances,
             tracking,
             fetch,
+            reads_whole_rows: false,
         }
+    }
+
+    /// The same, for which no key stands for an evicted row.
+    #[must_use]
+    pub(crate) fn with_whole_rows(mut self) -> Self {
+        self.reads_whole_rows = true;
+        self
     }
 
     /// The same transaction on other partitions.
@@ -206,7 +249,8 @@ impl<'p> Transaction<'p> {
         self.circumstances.time_us
     }
 
-    /// The transaction's number, which no other transaction of its partitions has.
+    /// The transaction's number, which no other one has, in whatever partition. Later ones of a partition
+    /// have larger numbers.
     pub fn number(&self) -> u64 {
         self.circumstances.number
     }

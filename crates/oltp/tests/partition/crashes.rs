@@ -68,7 +68,9 @@ fn go(
     durable: &Mutex<u64>,
     steps: usize,
 ) {
-    partition.set_snapshot_options(small_slices());
+    partition
+        .set_snapshot_options(small_slices())
+        .expect("they make sense");
     let writer = partition.snapshot_writer().expect("it has a log");
     for _ in 0..steps {
         if random.random_ratio(1, 20) {

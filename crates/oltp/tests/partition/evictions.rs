@@ -250,3 +250,16 @@ fn a_damaged_block_is_named() {
     );
     assert!(run(&mut partition, &[operation(Kind::Get, 500)]).is_some());
 }
+
+/// What one large transaction needed beside its rows is not in use any more after it.
+#[test]
+fn a_large_transaction_leaves_room() {
+    let (_, mut partition) = filled(tight(1_000, 0), 1_000);
+    let before = partition.memory().live_bytes;
+    let large = vec![operation(Kind::Update, 999); 10_000];
+    assert!(run(&mut partition, &large).is_some());
+    settle(&mut partition);
+    let after = partition.memory().live_bytes;
+    assert!(after < before + (64 << 10), "{after}, {before} before it");
+    assert!(run(&mut partition, &[operation(Kind::Insert, 1_000)]).is_some());
+}

@@ -1,13 +1,19 @@
 //! Snapshots while transactions run, and what is recovered from them.
 
-use oltp::{AntiCacheOptions, Partition, PrimaryError, Refusal, SnapshotOptions};
+use std::path::Path;
+use std::sync::Arc;
+
+use oltp::{
+    AntiCacheOptions, Partition, PartitionPlan, Primary, PrimaryError, Refusal, SnapshotOptions,
+    TableDefinition,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sim::SimulatedDisk;
+use sim::{SimulatedDisk, environment};
 
 use crate::model::Model;
-use crate::script::some_transaction;
-use crate::world::{finish_snapshot, open, run, settle, small_slices, tight, try_run};
+use crate::script::{GROUPS, Kind, Operation, Script, some_transaction, tables};
+use crate::world::{FOLDER, finish_snapshot, open, run, settle, small_slices, tight, try_run};
 
 const IDS: i64 = 400;
 
@@ -54,7 +60,9 @@ fn with_snapshot(partition: &mut Partition, model: &mut Model, random: &mut StdR
 
 fn new(disk: &SimulatedDisk) -> Partition {
     let mut partition = open(disk, Some(options()), true).expect("nothing fails");
-    partition.set_snapshot_options(small_slices());
+    partition
+        .set_snapshot_options(small_slices())
+        .expect("they make sense");
     partition
 }
 
@@ -204,10 +212,12 @@ fn a_slow_writer_costs_the_snapshot_and_nothing_else() {
     let disk = SimulatedDisk::new(8);
     let (mut partition, mut model) = (new(&disk), Model::default());
     go(&mut partition, &mut model, &mut random, 300);
-    partition.set_snapshot_options(SnapshotOptions {
-        held_bytes_max: 4_096,
-        ..small_slices()
-    });
+    partition
+        .set_snapshot_options(SnapshotOptions {
+            held_bytes_max: 4_096,
+            ..small_slices()
+        })
+        .expect("they make sense");
     assert!(partition.begin_snapshot());
     for _ in 0..300 {
         let operations = some_transaction(&mut random, IDS);
@@ -227,7 +237,9 @@ fn a_slow_writer_costs_the_snapshot_and_nothing_else() {
     }
     assert_eq!(partition.snapshot_statistics().discarded, 1);
     settle(&mut partition);
-    partition.set_snapshot_options(small_slices());
+    partition
+        .set_snapshot_options(small_slices())
+        .expect("they make sense");
     with_snapshot(&mut partition, &mut model, &mut random);
     drop(partition);
     check(&mut new(&disk), &mut model);
@@ -257,4 +269,176 @@ fn partitions_are_recovered_in_parallel() {
     });
     let digests: Vec<_> = recovered.iter().map(Partition::digests).collect();
     assert!(digests.iter().all(|of_one| *of_one == digests[0]));
+}
+
+fn operation(kind: Kind, table: u8, id: i64) -> Operation {
+    Operation {
+        kind,
+        table,
+        id,
+        group: id % GROUPS,
+        text: Some((0, 300)),
+    }
+}
+
+/// Replay may empty files of blocks that the manifest names. They stay: the process may end before a
+/// later snapshot does without them.
+#[test]
+fn replay_keeps_the_blocks_that_snapshots_name() {
+    let disk = SimulatedDisk::new(9);
+    let open = || open(&disk, Some(tight(IDS, 0)), true).expect("nothing fails");
+    let mut partition = open();
+    for id in 0..IDS {
+        run(&mut partition, &[operation(Kind::Insert, 0, id)]).expect("committed");
+        settle(&mut partition);
+    }
+    for before in 0..2 {
+        run(&mut partition, &[operation(Kind::Update, 0, 0)]).expect("committed");
+        assert!(partition.begin_snapshot());
+        finish_snapshot(&mut partition, before);
+    }
+    let evicted = partition.table_statistics()[0].rows_evicted;
+    assert!(evicted > 100, "{evicted}");
+    for id in 0..IDS {
+        run(&mut partition, &[operation(Kind::Delete, 0, id)]).expect("committed");
+        settle(&mut partition);
+    }
+    drop(partition);
+    let blocks = files(&disk, "blocks-");
+    for _ in 0..3 {
+        let again = open();
+        assert!(
+            again.recovery().skipped.is_empty(),
+            "{:?}",
+            again.recovery()
+        );
+        assert!(again.recovery().replayed >= IDS as u64);
+        let table = &again.table_statistics()[0];
+        assert_eq!((table.rows_in_memory, table.rows_evicted), (0, 0));
+        drop(again);
+        assert_eq!(files(&disk, "blocks-"), blocks);
+    }
+}
+
+/// After two snapshots without a commit between them there is no log at all until there is one. When
+/// both are damaged, the partition is not taken for an empty one.
+#[test]
+fn two_damaged_snapshots_are_no_empty_partition() {
+    let mut random = StdRng::seed_from_u64(10);
+    let disk = SimulatedDisk::new(10);
+    let (mut partition, mut model) = (new(&disk), Model::default());
+    go(&mut partition, &mut model, &mut random, 100);
+    settle(&mut partition);
+    for before in 0..2 {
+        assert!(partition.begin_snapshot());
+        finish_snapshot(&mut partition, before);
+    }
+    drop(partition);
+    assert_eq!(files(&disk, "commands-"), [] as [std::path::PathBuf; 0]);
+    check(&mut new(&disk.fork()), &mut model);
+    for data in files(&disk, "snapshot-") {
+        disk.flip_byte(&data, 30, 0);
+    }
+    for _ in 0..2 {
+        let refused = open(&disk, Some(options()), true).map(drop);
+        let Err(PrimaryError::Corrupt { file, .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(file.contains("snapshot-0000000002.data"), "{file}");
+    }
+}
+
+/// Tables of which none has a whole chunk, but which together have more than may be in memory.
+#[test]
+fn many_small_tables_are_copied_to_the_end() {
+    let disk = SimulatedDisk::new(11);
+    let numbered = |number| TableDefinition {
+        name: format!("table {number}"),
+        ..tables().swap_remove(1)
+    };
+    let plan = PartitionPlan {
+        tables: (0..40).map(numbered).collect(),
+        procedures: vec![Arc::new(Script)],
+        anti_cache: None,
+        has_log: true,
+    };
+    let open = || Partition::open(&environment(&disk), Path::new(FOLDER), plan.clone());
+    let mut partition = open().expect("nothing fails");
+    let options = SnapshotOptions {
+        held_bytes_max: 16_000,
+        ..small_slices()
+    };
+    let set = partition.set_snapshot_options(options);
+    set.expect("they make sense");
+    for (table, id) in (0..40).flat_map(|table| (0..4).map(move |id| (table, id))) {
+        run(&mut partition, &[operation(Kind::Insert, table, id)]).expect("committed");
+    }
+    assert!(partition.begin_snapshot());
+    // The last tables are copied row by row as they change, before their turn comes.
+    for table in (10..40).rev() {
+        run(&mut partition, &[operation(Kind::Update, table, 0)]).expect("committed");
+    }
+    finish_snapshot(&mut partition, 0);
+    let digests = partition.digests();
+    drop(partition);
+    let again = open().expect("nothing fails");
+    assert!(again.recovery().snapshot.is_some());
+    assert_eq!(again.digests(), digests);
+}
+
+/// Options with which a snapshot would have no end are refused.
+#[test]
+fn options_have_to_make_sense() {
+    let mut partition = new(&SimulatedDisk::new(12));
+    let good = small_slices();
+    let half = good.held_bytes_max / 2;
+    let mut refuses = |options: SnapshotOptions| {
+        let set = partition.set_snapshot_options(options);
+        matches!(set, Err(PrimaryError::Option { .. }))
+    };
+    for bytes in [0, half + 1] {
+        assert!(refuses(SnapshotOptions {
+            slice_bytes: bytes,
+            ..good
+        }));
+        assert!(refuses(SnapshotOptions {
+            chunk_bytes: bytes,
+            ..good
+        }));
+    }
+    let held_bytes_max = (1 << 30) + 1;
+    assert!(refuses(SnapshotOptions {
+        held_bytes_max,
+        ..good
+    }));
+    assert!(!refuses(SnapshotOptions {
+        slice_bytes: half,
+        chunk_bytes: half,
+        ..good
+    }));
+}
+
+/// Opened without its log, or as several partitions, a folder would lose what its snapshots need.
+#[test]
+fn what_would_not_be_read_is_refused() {
+    let mut random = StdRng::seed_from_u64(13);
+    let disk = SimulatedDisk::new(13);
+    let (mut partition, mut model) = (new(&disk), Model::default());
+    with_snapshot(&mut partition, &mut model, &mut random);
+    drop(partition);
+    let refused = open(&disk, Some(options()), false).map(drop);
+    assert!(
+        matches!(refused, Err(PrimaryError::NotRead { .. })),
+        "{refused:?}"
+    );
+    let plan = PartitionPlan {
+        tables: tables(),
+        procedures: vec![Arc::new(Script)],
+        anti_cache: Some(options()),
+        has_log: true,
+    };
+    let refused = Primary::open(&environment(&disk), Path::new(FOLDER), &plan, 2).map(drop);
+    let message = refused.expect_err("it has snapshots").to_string();
+    assert!(message.contains("snapshots.manifest is there"), "{message}");
+    check(&mut new(&disk), &mut model);
 }
