@@ -101,12 +101,39 @@ impl Table {
         }
     }
 
-    /// Adds a row.
+    /// Adds a row. Each index is searched once: a key that is taken shows when it is inserted, and what
+    /// was done until then is taken back.
     pub(crate) fn insert(&mut self, row: RowBytes<'_>) -> Result<TupleId, Violation> {
-        self.refuse_duplicates(row)?;
         let id = self.place(row, ChainEnd::Youngest);
-        self.each_key(row, |index, key| index.insert(key, id.into()));
+        for number in 0..self.indexes.len() {
+            let index = &mut self.indexes[number];
+            let key = key_of(index, &self.layout, row, &mut self.key);
+            if !index.insert(key, id.into()) {
+                self.take_back(id, row, number);
+                return Err(self.duplicate(number));
+            }
+        }
         Ok(id)
+    }
+
+    /// Undoes an insertion that came as far as this index.
+    fn take_back(&mut self, id: TupleId, row: RowBytes<'_>, index: usize) {
+        for index in &mut self.indexes[..index] {
+            let key = key_of(index, &self.layout, row, &mut self.key);
+            index.remove(key);
+        }
+        self.chain.remove(&mut self.rows, id);
+        self.rows.get_mut(id.0)[0] &= !LIVE;
+        self.free(id);
+    }
+
+    fn duplicate(&self, index: usize) -> Violation {
+        Violation::Duplicate {
+            index: IndexId {
+                table: self.number,
+                index: index as u16,
+            },
+        }
     }
 
     fn refuse_duplicates(&mut self, row: RowBytes<'_>) -> Result<(), Violation> {
@@ -122,12 +149,7 @@ impl Table {
     fn refuse_duplicate(&self, index: usize, key: &[u8]) -> Result<(), Violation> {
         match self.indexes[index].first(key) {
             None => Ok(()),
-            Some(_) => Err(Violation::Duplicate {
-                index: IndexId {
-                    table: self.number,
-                    index: index as u16,
-                },
-            }),
+            Some(_) => Err(self.duplicate(index)),
         }
     }
 
@@ -155,15 +177,17 @@ impl Table {
         }
     }
 
-    /// Replaces a row in memory, given the columns that may differ. `old` is what it is now.
+    /// Replaces a row in memory, given the columns that may differ. `copy` is memory for what it is now.
     pub(crate) fn replace(
         &mut self,
         id: TupleId,
-        old: RowBytes<'_>,
+        copy: &mut RowBuffer,
         new: RowBytes<'_>,
-        columns: impl Iterator<Item = ColumnNumber> + Clone,
+        mut columns: impl Iterator<Item = ColumnNumber>,
     ) -> Result<(), Violation> {
-        if columns.clone().any(|column| self.is_indexed[column]) {
+        if columns.any(|column| self.is_indexed[column]) {
+            copy.copy(self.row(id));
+            let old = copy.bytes();
             self.refuse_duplicates_of_change(old, new)?;
             self.move_entries(id, old, new);
         }
@@ -193,7 +217,7 @@ impl Table {
             let new = key_of(index, &self.layout, new, &mut self.key);
             if old.bytes != new.bytes {
                 index.remove(old);
-                index.insert(new, id.into());
+                index.insert_new(new, id.into());
             }
         }
     }
@@ -226,7 +250,7 @@ impl Table {
     /// Undoes [`Self::detach`].
     pub(crate) fn attach(&mut self, id: TupleId, copy: &mut RowBuffer) {
         copy.copy(self.row(id));
-        self.each_key(copy.bytes(), |index, key| index.insert(key, id.into()));
+        self.each_key(copy.bytes(), |index, key| index.insert_new(key, id.into()));
         self.chain.push_youngest(&mut self.rows, id);
         self.rows.get_mut(id.0)[0] |= LIVE;
     }
@@ -276,7 +300,9 @@ impl Table {
     ) -> Result<(), Violation> {
         self.refuse_duplicates(row.bytes())?;
         let evicted = self.add_evicted(row, place);
-        self.each_key(row.bytes(), |index, key| index.insert(key, evicted.into()));
+        self.each_key(row.bytes(), |index, key| {
+            index.insert_new(key, evicted.into());
+        });
         Ok(())
     }
 

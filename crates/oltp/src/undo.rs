@@ -65,9 +65,8 @@ impl UndoLog {
                         body: &self.bytes[body],
                         text: &self.bytes[text],
                     };
-                    scratch.copy(table.row(id));
                     let columns: Range<ColumnNumber> = 0..table.layout.columns();
-                    let replaced = table.replace(id, scratch.bytes(), before, columns);
+                    let replaced = table.replace(id, scratch, before, columns);
                     replaced.expect("the keys were there before");
                 }
                 Change::Deleted => table.attach(id, scratch),

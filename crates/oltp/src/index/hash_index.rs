@@ -3,7 +3,7 @@
 //! The first bits of a key's hash choose the table, the rest its place there. A table of all keys
 //! would stop the partition for as long as all entries take to move, and need memory for both copies.
 
-use hashbrown::HashTable;
+use hashbrown::{HashTable, hash_table};
 
 use super::RowKey;
 use super::stored_key::StoredKey;
@@ -54,19 +54,25 @@ impl<K: StoredKey> HashIndex<K> {
         found.map(|entry| entry.pointer)
     }
 
-    pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) {
+    /// Adds an entry; false if there is one with its key.
+    pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) -> bool {
         let probe = K::probe(key.bytes, 0);
         let hash = Self::hash(key);
-        let entry = Entry {
-            key: K::store(probe),
-            hash: K::KeptHash::from(hash),
-            pointer,
-        };
-        self.heap_bytes += K::heap_bytes(probe);
         let table = &mut self.tables[Self::table(hash)];
         let before = table.allocation_size();
-        table.insert_unique(hash, entry, |entry| entry.key.kept_hash(&entry.hash));
+        let is_it = |entry: &Entry<K>| entry.key.compare(probe).is_eq();
+        let found = table.entry(hash, is_it, |entry| entry.key.kept_hash(&entry.hash));
+        let is_new = matches!(found, hash_table::Entry::Vacant(_));
+        if let hash_table::Entry::Vacant(place) = found {
+            place.insert(Entry {
+                key: K::store(probe),
+                hash: K::KeptHash::from(hash),
+                pointer,
+            });
+            self.heap_bytes += K::heap_bytes(probe);
+        }
         self.table_bytes += table.allocation_size() - before;
+        is_new
     }
 
     pub(super) fn remove(&mut self, key: RowKey<'_>) -> bool {

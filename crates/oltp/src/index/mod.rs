@@ -127,9 +127,22 @@ impl Index {
         }
     }
 
-    /// Adds an entry. Says nothing about uniqueness.
-    pub(crate) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) {
-        with!(&mut self.entries, entries => entries.insert(key, pointer));
+    /// Adds an entry; false, and nothing done, if there is one with its key. Without a unique index
+    /// there never is: the primary key is part of the entry's.
+    #[must_use]
+    pub(crate) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) -> bool {
+        with!(&mut self.entries, entries => entries.insert(key, pointer))
+    }
+
+    /// Adds an entry whose key is known to be free.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub(crate) fn insert_new(&mut self, key: RowKey<'_>, pointer: Pointer) {
+        assert!(
+            self.insert(key, pointer),
+            "a key that was looked for is free"
+        );
     }
 
     /// Removes an entry.

@@ -54,6 +54,9 @@ pub(super) struct OrderedIndex<K> {
 /// A node that came from a split, and its smallest key.
 type Split<K> = Option<(K, NodeNumber)>;
 
+/// There is an entry with this key.
+struct KeyTaken;
+
 /// The number of entries with smaller keys.
 fn rank<K: StoredKey>(entries: &[Entry<K>], probe: K::Probe<'_>) -> usize {
     entries.partition_point(|entry| entry.key.compare(probe).is_lt())
@@ -138,9 +141,13 @@ impl<K: StoredKey> OrderedIndex<K> {
         find(entries, probe).map(|at| &mut entries[at].pointer)
     }
 
-    pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) {
+    /// Adds an entry; false if there is one with its key.
+    pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) -> bool {
         let probe = K::probe(key.bytes, 0);
-        if let Some((bound, right)) = self.insert_below(self.root, probe, pointer) {
+        let Ok(split) = self.insert_below(self.root, probe, pointer) else {
+            return false;
+        };
+        if let Some((bound, right)) = split {
             let mut children = with_room(self.root);
             children.push(right);
             self.root = self.add_node(Node::Inner {
@@ -149,6 +156,7 @@ impl<K: StoredKey> OrderedIndex<K> {
             });
         }
         self.heap_bytes += K::heap_bytes(probe);
+        true
     }
 
     fn insert_below(
@@ -156,27 +164,33 @@ impl<K: StoredKey> OrderedIndex<K> {
         number: NodeNumber,
         probe: K::Probe<'_>,
         pointer: Pointer,
-    ) -> Split<K> {
+    ) -> Result<Split<K>, KeyTaken> {
         match self.node_mut(number) {
             Node::Leaf { entries, .. } => {
                 let at = rank(entries, probe);
+                let is_it = |entry: &Entry<K>| entry.key.compare(probe).is_eq();
+                if entries.get(at).is_some_and(is_it) {
+                    return Err(KeyTaken);
+                }
                 let key = K::store(probe);
                 entries.insert(at, Entry { key, pointer });
                 let is_full = entries.len() == FANOUT;
                 let is_last = at + 1 == entries.len();
-                is_full.then(|| self.split_leaf(number, is_last))
+                Ok(is_full.then(|| self.split_leaf(number, is_last)))
             }
             Node::Inner { bounds, children } => {
                 let at = child_of(bounds, probe);
                 let child = children[at];
-                let (bound, right) = self.insert_below(child, probe, pointer)?;
+                let Some((bound, right)) = self.insert_below(child, probe, pointer)? else {
+                    return Ok(None);
+                };
                 let Node::Inner { bounds, children } = self.node_mut(number) else {
                     unreachable!("a node stays what it is");
                 };
                 bounds.insert(at, bound);
                 children.insert(at + 1, right);
                 let is_last = at + 2 == children.len();
-                (children.len() == FANOUT).then(|| self.split_inner(number, is_last))
+                Ok((children.len() == FANOUT).then(|| self.split_inner(number, is_last)))
             }
             Node::Gone => unreachable!("nothing leads to a free node"),
         }

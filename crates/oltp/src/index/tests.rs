@@ -109,12 +109,15 @@ fn compare_with_model(kind: IndexKind, is_unique: bool, columns: &[usize], seed:
         let comes = random.random_ratio(if step < 6_000 { 3 } else { 1 }, 4);
         match model.contains_key(&bytes) {
             false if comes => {
-                index.insert(key, TupleId(step).into());
+                assert!(index.insert(key, TupleId(step).into()));
                 model.insert(bytes, TupleId(step).into());
             }
             true if random.random_ratio(1, 5) => {
                 index.repoint(key, EvictedId(step).into());
                 model.insert(bytes, EvictedId(step).into());
+            }
+            true if comes && random.random_ratio(1, 5) => {
+                assert!(!index.insert(key, TupleId(step).into()), "its key is taken");
             }
             true if !comes => {
                 index.remove(key);
@@ -168,7 +171,7 @@ fn rising_keys_take_little_room() {
             bytes: &bytes,
             declared_bytes,
         };
-        index.insert(key, TupleId(number as u32).into());
+        index.insert_new(key, TupleId(number as u32).into());
     }
     let each = index.held_bytes() / 100_000;
     assert!(each < 30, "{each} bytes an entry");

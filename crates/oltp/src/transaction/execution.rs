@@ -200,7 +200,6 @@ impl Transaction<'_> {
         let table = &mut self.tables[usize::from(number.0)];
         let row = table.row(id);
         work.undo.replaced(number, id, row);
-        work.old.copy(row);
         work.row.copy(row);
         let changes = &work.changes[changes.clone()];
         let replaced = changes
@@ -211,7 +210,7 @@ impl Transaction<'_> {
             })
             .and_then(|()| {
                 let columns = changes.iter().map(|change| change.column);
-                table.replace(id, work.old.bytes(), work.row.bytes(), columns)
+                table.replace(id, &mut work.old, work.row.bytes(), columns)
             });
         if replaced.is_err() {
             work.undo.forget_last();
