@@ -15,6 +15,7 @@ mod gaps;
 mod histories;
 mod hostile_clients;
 mod keys;
+mod partitions;
 mod refusals;
 mod replica;
 mod schema_changes;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use types::{Column, ColumnType, SourceType, TableName, TableSchema};
 
 use super::connection::{Connection, ConnectionError, Row, identifier, literal};
+use super::partitions::{Partition, SeenPartition, read_partitions};
 use super::types::column_type;
 
 /// The first version with row filters and column lists.
@@ -28,6 +29,8 @@ pub struct PublishedTable {
     pub name: TableName,
     /// Whether it is partitioned: its rows are in other tables.
     pub partitioned: bool,
+    /// Those tables.
+    pub partitions: Vec<Partition>,
     /// `REPLICA IDENTITY`: `d`efault, `n`othing, `f`ull or `i`ndex.
     pub identity: char,
     /// Its size, indexes excluded.
@@ -108,6 +111,7 @@ impl PublishedTable {
             && self.key == other.key
             && self.identity == other.identity
             && self.row_filter == other.row_filter
+            && self.partitions == other.partitions
     }
 
     /// The table's name in SQL.
@@ -215,6 +219,7 @@ pub fn read_tables(
     let from = from_tables(connection, selection)?;
     let mut columns = read_columns(connection, &from)?;
     let mut indexes = read_unique_indexes(connection, &from)?;
+    let mut partitions = read_partitions(connection, &from)?;
     let bytes = bytes_of(selection);
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
@@ -235,6 +240,9 @@ pub fn read_tables(
                     name: row.text(2)?.to_owned(),
                 },
                 partitioned: row.flag(3),
+                partitions: (partitions.remove(&relation).unwrap_or_default().iter())
+                    .map(|seen| seen.partition)
+                    .collect(),
                 identity,
                 bytes: row.parse(5)?,
                 row_filter: row.get(6).map(str::to_owned),
@@ -246,6 +254,15 @@ pub fn read_tables(
             })
         })
         .collect()
+}
+
+/// The partitions of a publication's partitioned tables, by the object ids of those.
+pub fn read_published_partitions(
+    connection: &mut Connection,
+    publication: &str,
+) -> Result<HashMap<u32, Vec<SeenPartition>>, ConnectionError> {
+    let from = from_tables(connection, Selection::Publication(publication))?;
+    read_partitions(connection, &from)
 }
 
 /// `FROM` the tables (`c`) in their schemas (`n`), with the row filter and the column names of
@@ -447,6 +464,7 @@ mod tests {
                 schema: "public".into(),
                 name: "a\"b".into(),
             },
+            partitions: Vec::new(),
             partitioned: false,
             identity: 'd',
             bytes: 0,

@@ -460,10 +460,8 @@ impl Changes {
             Some(Described::Replicated(index)) => Ok(Some(*index)),
             Some(Described::Unknown(name)) => {
                 if self.unknown.insert(name.clone()) {
-                    self.warnings.push(format!(
-                        "table {name} is in the log, but not in the publication, and is not \
-                         replicated"
-                    ));
+                    let name = name.clone();
+                    self.pass_over(relation, &name)?;
                 }
                 Ok(None)
             }

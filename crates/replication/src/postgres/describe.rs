@@ -1,12 +1,14 @@
 //! Asks the source's catalog while its log is followed, over a connection of its own.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use types::TableName;
 
-use super::catalog::{PublishedTable, Selection, read_tables};
+use super::catalog::{PublishedTable, Selection, read_published_partitions, read_tables};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, Row, literal};
+use super::partitions::SeenPartition;
 use super::pgoutput::Relation;
 use super::shape::agrees;
 use crate::source::Stop;
@@ -27,6 +29,9 @@ pub trait Describe: Send {
 
     /// The object ids and names of all tables of the publication.
     fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError>;
+
+    /// The partitions of the publication's partitioned tables, by the object ids of those.
+    fn partitions(&mut self) -> Result<HashMap<u32, Vec<SeenPartition>>, ConnectionError>;
 
     /// Whether the publication leaves out inserts, updates, deletes or truncations.
     fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError>;
@@ -114,6 +119,11 @@ impl Describe for ServerCatalog {
             };
             rows.iter().map(table).collect()
         })
+    }
+
+    fn partitions(&mut self) -> Result<HashMap<u32, Vec<SeenPartition>>, ConnectionError> {
+        let publication = self.config.publication_name().to_owned();
+        self.ask(|connection| read_published_partitions(connection, &publication))
     }
 
     fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError> {

@@ -38,6 +38,7 @@ mod in_progress;
 #[cfg(test)]
 mod messages;
 mod pace;
+mod partitions;
 pub mod pgoutput;
 pub mod preflight;
 pub mod resync;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use types::TableId;
 
 use super::catalog::PublishedTable;
+use super::partitions::Partition;
 use super::slot::SystemIdentity;
 use crate::checkpoint::CheckpointError;
 
@@ -40,6 +41,9 @@ pub struct WireTable {
     /// The publication's row filter.
     #[serde(default)]
     pub row_filter: Option<String>,
+    /// The partitions that its rows are in; `None` if it has none, or they are not known yet.
+    #[serde(default)]
+    pub partitions: Option<Vec<Partition>>,
 }
 
 impl WireTable {
@@ -57,6 +61,7 @@ impl WireTable {
             file: published.file,
             number_max: published.number_max,
             row_filter: published.row_filter.clone(),
+            partitions: (published.partitioned).then(|| published.partitions.clone()),
         }
     }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
 use super::super::catalog::PublishedTable;
+use super::super::partitions::{Partition, SeenPartition, unlogged_change};
 use super::super::pgoutput::Relation;
 use super::super::shape::{self, Plan};
 use super::super::state::WireTable;
@@ -35,6 +36,11 @@ pub(super) enum Step {
     Copy {
         index: Option<usize>,
         described: PublishedTable,
+    },
+    /// It has other partitions, whose rows have come or will come through the log.
+    Partitions {
+        index: usize,
+        partitions: Vec<Partition>,
     },
     /// It was emptied; its tree may have rows of the same transaction.
     Empty { index: usize, place: Place },
@@ -260,12 +266,67 @@ impl Changes {
                 self.table_left(index)?;
             }
         }
+        self.compare_partitions()?;
         for (relation, _) in published {
             if self.index_of(relation).is_none()
                 && !self.is_expected(relation)
                 && let Some(described) = self.describe.table(relation)?
             {
                 self.copy_new(described);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first change of a table that is not ours: what it brings is left out. Where the table has
+    /// become a partition of one of ours meanwhile, that one is copied again.
+    pub(super) fn pass_over(
+        &mut self,
+        relation: u32,
+        name: &TableName,
+    ) -> Result<(), ChangesError> {
+        let is_it = |seen: &SeenPartition| seen.partition.relation == relation;
+        let all = self.describe.partitions()?;
+        let mut roots = all.iter().filter(|(_, members)| members.iter().any(is_it));
+        let index = roots.next().and_then(|(root, _)| self.index_of(*root));
+        let Some(index) = index else {
+            self.warnings.push(format!(
+                "table {name} is in the log, but not in the publication, and is not replicated"
+            ));
+            return Ok(());
+        };
+        let root = &self.tables[index].replicated.schema.name;
+        self.warnings.push(format!(
+            "table {root} is copied again: {name} was filled before it became a partition of it"
+        ));
+        self.copy_once_more(index)
+    }
+
+    /// Copies tables again of whose partitions the log does not tell everything.
+    fn compare_partitions(&mut self) -> Result<(), ChangesError> {
+        let mut all = self.describe.partitions()?;
+        for index in 0..self.tables.len() {
+            let table = &self.tables[index];
+            let (wire, name) = (&table.replicated.wire, &table.replicated.schema.name);
+            let now = all.remove(&wire.relation);
+            // What is copied is compared with the snapshot.
+            let is_settled = table.copy.is_none() && !table.replicated.copying;
+            if table.replicated.stopped || !is_settled {
+                continue;
+            }
+            let Some(now) = now.or(wire.partitions.as_ref().map(|_| Vec::new())) else {
+                continue;
+            };
+            let known = wire.partitions.as_deref();
+            if let Some(reason) = known.and_then(|known| unlogged_change(known, &now)) {
+                let warning = format!("table {name} is copied again: {reason}");
+                self.warnings.push(warning);
+                self.copy_once_more(index)?;
+                continue;
+            }
+            let partitions: Vec<Partition> = now.iter().map(|seen| seen.partition).collect();
+            if known != Some(&partitions[..]) {
+                self.step(Step::Partitions { index, partitions });
             }
         }
         Ok(())
@@ -433,6 +494,7 @@ impl Changes {
                 origins,
             } => self.change_shape(index, &described, origins),
             Step::Copy { index, described } => self.begin_copy(index, described),
+            Step::Partitions { index, partitions } => self.remember(index, partitions),
             Step::Empty { index, place } => self.empty(index, place),
             Step::Complete { index } => {
                 let table = &mut self.tables[index];
@@ -455,6 +517,15 @@ impl Changes {
                     .changes
                     .push(TableChange::Drop { table, position });
             }
+        }
+    }
+
+    fn remember(&mut self, index: usize, partitions: Vec<Partition>) {
+        let wire = &mut self.tables[index].replicated.wire;
+        wire.partitions = Some(partitions);
+        let stored = self.state.tables.iter_mut();
+        for stored in stored.filter(|stored| stored.table == wire.table) {
+            stored.clone_from(wire);
         }
     }
 
@@ -505,7 +576,11 @@ impl Changes {
                 },
             ..
         } = self.tables[index];
-        self.replace(index, described_as(id, described, false));
+        let mut replicated = described_as(id, described, false);
+        // Those whose rows we have, not those that are there now.
+        let before = &self.tables[index].replicated.wire;
+        replicated.wire.partitions.clone_from(&before.partitions);
+        self.replace(index, replicated);
         if id == table {
             let same = &mut self.tables[index];
             same.partly_sent = partly_sent;

@@ -10,6 +10,7 @@ use types::{Column, ColumnOrigin, ColumnType, SourceType, VersionKind, VersionRo
 use super::super::catalog::{PublishedColumn, PublishedTable};
 use super::super::messages as write;
 use super::super::messages::{Null, Text, Unchanged, WrittenCell};
+use super::super::partitions::{Partition, SeenPartition};
 use super::super::slot::SystemIdentity;
 use super::*;
 
@@ -59,6 +60,7 @@ fn table(relation: u32, name: &str, keyed: bool) -> ReplicatedTable {
             file: relation,
             number_max: 2,
             row_filter: None,
+            partitions: None,
         },
         stopped: false,
         copying: false,
@@ -73,6 +75,7 @@ struct FakeCatalog {
     /// Tables that exist without being published.
     unpublished: Arc<Mutex<BTreeSet<u32>>>,
     leaves_changes_out: Arc<Mutex<bool>>,
+    partitions: Arc<Mutex<HashMap<u32, Vec<SeenPartition>>>>,
 }
 
 impl FakeCatalog {
@@ -104,6 +107,10 @@ impl Describe for FakeCatalog {
 
     fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError> {
         Ok(*self.leaves_changes_out.lock())
+    }
+
+    fn partitions(&mut self) -> Result<HashMap<u32, Vec<SeenPartition>>, ConnectionError> {
+        Ok(self.partitions.lock().clone())
     }
 
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {
@@ -139,6 +146,7 @@ fn published(relation: u32, name: &str, keyed: bool) -> PublishedTable {
             name: name.into(),
         },
         partitioned: false,
+        partitions: Vec::new(),
         identity: 'd',
         bytes: 0,
         row_filter: None,

@@ -454,3 +454,33 @@ fn a_publication_that_leaves_changes_out_stops_its_tables() {
     assert!(stop_reason(&batch).1.contains("leaves out some kinds"));
     assert_eq!(batch.changes.len(), 2);
 }
+
+#[test]
+fn a_table_that_lost_a_partition_is_copied_again() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    let partition = |relation| SeenPartition {
+        partition: Partition { relation, file: 1 },
+        came_filled: false,
+    };
+    let mut look = |now: Vec<SeenPartition>| {
+        catalog.partitions.lock().insert(KEYED, now);
+        changes.compare_tables().expect("the catalog answers");
+        batches(&mut changes)
+    };
+    // Nothing was known of them: they are remembered, and stored.
+    let seen = look(vec![partition(1), partition(2)]);
+    let state = last_source(&seen);
+    assert!(state.contains("\"relation\":2"), "{state}");
+    assert!(look(vec![partition(1), partition(2)]).is_empty());
+    let made = look(vec![partition(1), partition(2), partition(3)]);
+    assert!(last(&made).is_empty(), "{made:?}");
+    let lost = look(vec![partition(1), partition(3)]);
+    assert!(matches!(last(&lost), [TableChange::Create { .. }]));
+}
+
+/// What the last of several batches remembers of the source.
+fn last_source(batches: &[ChangeBatch]) -> &str {
+    let source = batches.last().and_then(|batch| batch.source.as_deref());
+    source.expect("a state")
+}
