@@ -105,10 +105,9 @@ fn int(number: impl Into<i64>) -> Value<'static> {
 }
 
 fn is_original(row: &Row<'_>, column: usize) -> Result<bool, Stop> {
-    let data = row.bytes(column)?;
-    Ok(data
-        .windows(ORIGINAL.len())
-        .any(|part| part == ORIGINAL.as_bytes()))
+    // As arrays the parts are compared as one number each.
+    let mut parts = row.bytes(column)?.array_windows();
+    Ok(parts.any(|part: &[u8; ORIGINAL.len()]| part == ORIGINAL.as_bytes()))
 }
 
 fn read_terms(

@@ -26,6 +26,9 @@ const MIXES: [(&str, f64); 3] = [
 /// Calls between two looks at what came from disk.
 const CALLS_BETWEEN_POLLS: usize = 64;
 
+/// Calls that are drawn at a time, while the clock stands still for a few hundredths of a second.
+const CALLS_DRAWN: usize = 1 << 18;
+
 /// What a row takes in memory, with its index entry.
 const ROW_BYTES_IN_MEMORY: usize = workload::ROW_BYTES + 24 + 43 + 34;
 
@@ -73,7 +76,7 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
         })?;
         for (mix, updates) in MIXES {
             for skew in SKEWS {
-                let mut calls = Calls::draw(4_000_000, rows, skew, updates);
+                let mut calls = Calls::draw(CALLS_DRAWN, rows, skew, updates);
                 measure(partition, &mut calls, warm_up, memory_bytes)?;
                 let found = measure(partition, &mut calls, measured, memory_bytes)?;
                 note(results, &format!("{mix}, skew {skew}"), &found);
@@ -99,8 +102,13 @@ fn measure(
     let (mut reply, mut completed) = (Vec::new(), Vec::new());
     let (mut ended, mut missed, mut memory_max) = (0_u64, 0_u64, 0);
     let mut stalls = Vec::new();
-    let start = Instant::now();
+    let mut start = Instant::now();
     while start.elapsed() < duration {
+        if calls.left() < CALLS_BETWEEN_POLLS {
+            let pause = Instant::now();
+            calls.redraw();
+            start += pause.elapsed();
+        }
         for _ in 0..CALLS_BETWEEN_POLLS {
             let (moved, before) = (moved_rows(partition), Instant::now());
             let outcome = partition.execute(calls.following(), &mut reply);

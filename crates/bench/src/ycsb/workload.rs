@@ -171,8 +171,13 @@ pub fn load(
     Ok(())
 }
 
-/// Calls that were drawn before the clock runs.
+/// Calls that are drawn while no clock runs.
 pub struct Calls {
+    zipf: Zipf,
+    random: SmallRng,
+    rows: u64,
+    /// The share of updates.
+    updates: f64,
     /// The keys, and whether each is updated.
     drawn: Vec<(u32, bool)>,
     parameters: [u8; UPDATE_BYTES],
@@ -182,23 +187,43 @@ pub struct Calls {
 impl Calls {
     /// So many calls on rows that were loaded, a share of them updates.
     pub fn draw(calls: usize, rows: u64, skew: f64, updates: f64) -> Self {
-        let (zipf, mut random) = (Zipf::new(rows, skew), SmallRng::seed_from_u64(2));
-        let drawn = (0..calls).map(|_| {
-            let newest_first = rows - zipf.draw(&mut random);
-            (newest_first as u32, random.random::<f64>() < updates)
-        });
-        Self {
-            drawn: drawn.collect(),
+        let mut calls = Self {
+            zipf: Zipf::new(rows, skew),
+            random: SmallRng::seed_from_u64(2),
+            rows,
+            updates,
+            drawn: vec![(0, false); calls],
             parameters: [b'u'; UPDATE_BYTES],
             next: 0,
-        }
+        };
+        calls.redraw();
+        calls
     }
 
-    /// The next call; after the last one the first comes again.
+    /// As many calls as before, others. Were the same to come again, all that they use would soon be in
+    /// memory.
+    pub fn redraw(&mut self) {
+        for (key, is_update) in &mut self.drawn {
+            let newest_first = self.rows - self.zipf.draw(&mut self.random);
+            *key = newest_first as u32;
+            *is_update = self.random.random::<f64>() < self.updates;
+        }
+        self.next = 0;
+    }
+
+    /// Calls that have not been handed out.
+    pub fn left(&self) -> usize {
+        self.drawn.len() - self.next
+    }
+
+    /// The next call.
+    ///
+    /// # Panics
+    /// When none is left.
     #[inline]
     pub fn following(&mut self) -> Call<'_> {
         let (key, is_update) = self.drawn[self.next];
-        self.next = (self.next + 1) % self.drawn.len();
+        self.next += 1;
         self.parameters[..8].copy_from_slice(&u64::from(key).to_le_bytes());
         if !is_update {
             return Call {
