@@ -175,11 +175,17 @@ fn a_damaged_snapshot_is_named_and_the_older_one_used() {
     }
     disk.flip_byte(&data[1], length / 2, 0);
     disk.cut(&data[0], length / 3);
-    let refused = open(&disk, Some(options()), true).map(drop);
-    let Err(PrimaryError::Corrupt { file, .. }) = refused else {
-        panic!("{refused:?}");
-    };
+    let file = damaged_file(&disk);
     assert!(file.contains("snapshot-0000000003.data"), "{file}");
+}
+
+/// The file for which the partition is not opened.
+#[track_caller]
+fn damaged_file(disk: &SimulatedDisk) -> String {
+    match open(disk, Some(options()), true).map(drop) {
+        Err(PrimaryError::Corrupt { file, .. }) => file,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A damaged manifest is refused: nothing says which files belong together.
@@ -340,10 +346,7 @@ fn two_damaged_snapshots_are_no_empty_partition() {
         disk.flip_byte(&data, 30, 0);
     }
     for _ in 0..2 {
-        let refused = open(&disk, Some(options()), true).map(drop);
-        let Err(PrimaryError::Corrupt { file, .. }) = refused else {
-            panic!("{refused:?}");
-        };
+        let file = damaged_file(&disk);
         assert!(file.contains("snapshot-0000000002.data"), "{file}");
     }
 }

@@ -219,7 +219,6 @@ pub fn read_tables(
     let from = from_tables(connection, selection)?;
     let mut columns = read_columns(connection, &from)?;
     let mut indexes = read_unique_indexes(connection, &from)?;
-    let mut partitions = read_partitions(connection, &from)?;
     let bytes = bytes_of(selection);
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
@@ -227,6 +226,10 @@ pub fn read_tables(
          coalesce(pg_relation_filenode(c.oid), 0), c.relnatts \
          {from} ORDER BY n.nspname, c.relname"
     ))?;
+    let mut partitions = match rows.iter().any(|row| row.flag(3)) {
+        true => read_partitions(connection, &from)?,
+        false => HashMap::new(),
+    };
     rows.iter()
         .map(|row| {
             let relation = row.parse(0)?;
