@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{BooleanBuffer, OffsetBuffer};
 use arrow_select::concat::concat;
 use types::{SortKeys, VersionKind, VersionRows};
 
@@ -85,6 +85,33 @@ impl Batch<'_> {
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.places.spans.rows()
+    }
+
+    /// The rows whose bit is set, as spans: for a batch of these alone.
+    pub fn narrowed(&self, rows: &BooleanBuffer) -> Vec<Span> {
+        let mut narrowed = Vec::with_capacity(self.spans.len());
+        let mut spans = self.spans.iter();
+        let mut span = *spans.next().expect("a batch has rows");
+        // The batch's row with which `span` starts.
+        let mut span_at = 0;
+        for (start, end) in rows.set_slices() {
+            let mut at = start;
+            while at < end {
+                while at >= span_at + span.rows as usize {
+                    span_at += span.rows as usize;
+                    span = *spans.next().expect("as many bits as rows");
+                }
+                let skipped = at - span_at;
+                let taken = (span.rows as usize - skipped).min(end - at);
+                narrowed.push(Span {
+                    source: span.source,
+                    start: span.start + skipped as u32,
+                    rows: taken as u32,
+                });
+                at += taken;
+            }
+        }
+        narrowed
     }
 
     /// The wanted columns of the rows.

@@ -264,6 +264,14 @@ impl Block {
         }
     }
 
+    /// Whether there may be patches among its rows.
+    pub fn has_patches(&self) -> bool {
+        match &self.body {
+            Body::Memory { unchanged, .. } => unchanged.is_some(),
+            Body::Page(_) => !self.summary.all_puts,
+        }
+    }
+
     /// Bytes that the rows take where they are: in memory, or in a page.
     pub fn bytes(&self) -> usize {
         match &self.body {

@@ -87,6 +87,11 @@ impl<'a> FieldReader<'a> {
         Self { rest: bytes }
     }
 
+    /// Bytes that have not been read.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         let (head, rest) = self
             .rest

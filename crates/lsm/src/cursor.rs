@@ -1,7 +1,8 @@
 //! Walks one run, block by block, within a range of keys.
 //!
 //! A cursor tells the keys that lie ahead from the page index alone, so that whoever drives it
-//! can leave a page alone until its turn comes, or pass it on without looking at its rows.
+//! can leave a page alone until its turn comes, or pass it on without looking at its rows. With a
+//! [`ZoneFilter`] it also tells which pages have no wanted row.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,6 +19,7 @@ use crate::page_cache::PageCache;
 use crate::run::RunSegment;
 use crate::scan_counts::ScanMeter;
 use crate::segment::{PageEntry, Segment};
+use crate::zone_filter::ZoneFilter;
 
 /// Bytes that a merge reads with one access: large enough that a disk streams.
 const MERGE_READ_BYTES: usize = 512 << 10;
@@ -48,6 +50,8 @@ pub(crate) struct Ahead<'a> {
     pub summary: Summary,
     /// Whether all its rows are in the cursor's range.
     pub in_range: bool,
+    /// Whether no row in it is wanted, as its zone's bounds tell.
+    pub is_ruled_out: bool,
 }
 
 /// Where a cursor gets pages from.
@@ -67,6 +71,8 @@ pub(crate) struct Cursor {
     source: PageSource,
     /// Bytes that the next access may read, unless one page has more.
     read_bytes_max: usize,
+    zone_filter: Option<Arc<dyn ZoneFilter>>,
+    has_patches: bool,
     /// Segments after the current one, last first.
     later: Vec<RunSegment>,
     current: Option<Current>,
@@ -77,6 +83,8 @@ struct Current {
     /// The cursor's range within the keys of the segment that count.
     range: KeyRange,
     pages: Range<usize>,
+    /// For each zone whether it may have a wanted row; empty where all may.
+    wanted_zones: Vec<bool>,
     read_ahead: VecDeque<Arc<Page>>,
 }
 
@@ -87,11 +95,13 @@ impl Cursor {
         segments: &[RunSegment],
         range: KeyRange,
         source: PageSource,
+        zone_filter: Option<Arc<dyn ZoneFilter>>,
     ) -> Self {
         let in_range = |segment: &&RunSegment| {
             !range.is_after(segment.key_max()) && !range.is_before(segment.key_min())
         };
-        let later = segments.iter().filter(in_range).rev().cloned().collect();
+        let later: Vec<RunSegment> = segments.iter().filter(in_range).rev().cloned().collect();
+        let has_patches = |part: &RunSegment| part.segment.info().patches > 0;
         let mut cursor = Self {
             layout: Arc::clone(layout),
             range,
@@ -100,6 +110,8 @@ impl Cursor {
                 PageSource::File => MERGE_READ_BYTES,
             },
             source,
+            zone_filter,
+            has_patches: later.iter().any(has_patches),
             later,
             current: None,
         };
@@ -120,10 +132,13 @@ impl Cursor {
             };
             let range = self.range.from(bound.as_ref());
             let pages = segment.pages_in(range.start.as_ref(), range.end.as_ref());
+            let filter = self.zone_filter.as_ref();
+            let wanted_zones = filter.map(|filter| filter.may_have_wanted(segment.zones()));
             self.current = Some(Current {
                 segment,
                 range,
                 pages,
+                wanted_zones: wanted_zones.unwrap_or_default(),
                 read_ahead: VecDeque::new(),
             });
         }
@@ -138,7 +153,27 @@ impl Cursor {
             last_key: &entry.last_key,
             summary: summary(entry),
             in_range: current.range.contains(&entry.first_key, &entry.last_key),
+            is_ruled_out: current.is_ruled_out(current.pages.start),
         })
+    }
+
+    /// Whether there may be patches among its rows.
+    pub fn has_patches(&self) -> bool {
+        self.has_patches
+    }
+
+    /// Leaves the next page out.
+    ///
+    /// # Panics
+    /// When there is no next block.
+    pub fn skip_page(&mut self) {
+        let current = self.current.as_mut().expect("a block lies ahead");
+        current.read_ahead.pop_front();
+        current.pages.start += 1;
+        if let PageSource::Cache(_, meter) = &self.source {
+            meter.add_ruled_out();
+        }
+        self.enter_segment();
     }
 
     /// Takes the next block without looking at its rows.
@@ -192,13 +227,19 @@ impl Cursor {
 }
 
 impl Current {
+    fn is_ruled_out(&self, page: usize) -> bool {
+        let zone = self.segment.zones().of_page(page);
+        self.wanted_zones.get(zone).is_some_and(|wanted| !wanted)
+    }
+
     /// The next pages to be read with one access, at least one, and their bytes.
     fn pages_to_read(&self, bytes_max: usize) -> (Range<usize>, usize) {
         let Range { start, end } = self.pages;
         let length = |index: usize| self.segment.pages()[index].length as usize;
         let mut bytes = length(start);
         let mut next = start + 1;
-        while next < end && bytes + length(next) <= bytes_max {
+        let is_wanted = |page: usize| !self.is_ruled_out(page) || self.is_ruled_out(start);
+        while next < end && bytes + length(next) <= bytes_max && is_wanted(next) {
             bytes += length(next);
             next += 1;
         }

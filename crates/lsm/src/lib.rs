@@ -4,7 +4,7 @@
 //! write them as disk runs, merges fold runs; a [`Snapshot`] sees all tables as of one commit
 //! position whatever goes on underneath. From the outside in:
 //!
-//! * [`store`], [`snapshot`], [`scan`]: the interface. [`options`], [`error`], [`stats`].
+//! * [`store`], [`snapshot`], [`scan`], [`filtered_scan`], [`zone_filter`]: the interface. [`options`], [`error`], [`stats`].
 //! * `flush`, `merge_job`, `merge_step`, `policy`, `recovery`: background work and opening.
 //! * `tree`, `version`, `c0`, `memory_run`, `memory_merge`, `run`: what a tree consists of at one moment.
 //! * `merge` (the operator), `visibility` and `retention` (its filters), `fold` (patches),
@@ -55,6 +55,7 @@ mod visibility;
 mod warming;
 
 pub mod error;
+pub mod filtered_scan;
 pub mod manifest;
 #[cfg(feature = "museum")]
 pub mod museum;
@@ -66,9 +67,11 @@ pub mod segment;
 pub mod snapshot;
 pub mod stats;
 pub mod store;
+pub mod zone_filter;
 
 pub use compaction_buffer::BufferOptions;
 pub use error::StoreError;
+pub use filtered_scan::FilteredScan;
 pub use key_range::KeyRange;
 pub use lookup::{FoundRows, Row};
 pub use options::StoreOptions;
@@ -76,7 +79,9 @@ pub use page_cache::CachePolicy;
 pub use policy::MergePolicy;
 pub use scan::{Scan, ScanRequest};
 pub use scan_counts::{ScanCounts, ScanExtent};
+pub use segment::Zones;
 pub use snapshot::{HistoryHold, Snapshot};
 pub use stats::{ComponentStats, MergeState, StoreStats, TableStats};
 pub use store::{Durable, Store, Work};
 pub use warming::Warming;
+pub use zone_filter::ZoneFilter;

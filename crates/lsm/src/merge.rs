@@ -8,7 +8,8 @@
 //!
 //! 1. Find the stream with the smallest next key. Streams whose next page has not been loaded
 //!    take part with its first key, from the page index.
-//! 2. Is that page untouched by all other streams, and does the filter keep all of it? Then it
+//! 2. Has that page no wanted row, and does it hide no older version? Then it is left out, unread.
+//!    Is it untouched by all other streams, and does the filter keep all of it? Then it
 //!    passes through whole; its keys are not even decoded.
 //! 3. Otherwise the bound of the step is the smallest of the loaded blocks' last (key, position);
 //!    pages that start at or below it are loaded too. Rows up to the bound are final: nothing
@@ -97,6 +98,8 @@ pub(crate) trait Filter {
 struct Stream {
     window: Option<Window>,
     cursor: Option<Cursor>,
+    /// Whether a version in it may need an older one to be whole.
+    has_patches: bool,
 }
 
 /// Merges streams.
@@ -125,6 +128,12 @@ impl Stream {
         let cursor = self.cursor.as_mut().expect("a block lies ahead");
         self.window = cursor.next_window()?;
         Ok(())
+    }
+
+    /// Leaves the next page out.
+    fn skip(&mut self) {
+        let cursor = self.cursor.as_mut().expect("a block lies ahead");
+        cursor.skip_page();
     }
 }
 
@@ -176,6 +185,7 @@ impl Merger {
     /// Adds the rows of a block in memory as a stream older than those added before.
     pub fn add_window(&mut self, window: Window) {
         self.streams.push(Stream {
+            has_patches: window.block.has_patches(),
             window: Some(window),
             cursor: None,
         });
@@ -184,6 +194,7 @@ impl Merger {
     /// Adds what a cursor walks as a stream older than those added before.
     pub fn add_cursor(&mut self, cursor: Cursor) {
         self.streams.push(Stream {
+            has_patches: cursor.has_patches(),
             window: None,
             cursor: Some(cursor),
         });
@@ -203,6 +214,8 @@ impl Merger {
         };
         if self.streams[first].window.is_some() {
             self.merge_up_to_bound(first, filter, out)?;
+        } else if self.may_skip(first) {
+            self.streams[first].skip();
         } else if self.passes_whole(first, filter) {
             self.pass_block(first, filter, out)?;
         } else {
@@ -217,6 +230,25 @@ impl Merger {
         let heads = heads.filter_map(|(index, stream)| Some((index, stream.head()?)));
         let smallest = heads.reduce(|a, b| if b.1.is_below(a.1) { b } else { a });
         smallest.map(|(index, _)| index)
+    }
+
+    /// Whether the next page of a stream, which is not loaded, can be left out: no row in it is
+    /// wanted, and none hides an older version or makes a newer one whole.
+    fn may_skip(&self, stream: usize) -> bool {
+        let ahead = self.streams[stream].cursor.as_ref().and_then(Cursor::ahead);
+        let Some(ahead) = ahead.filter(|ahead| ahead.is_ruled_out) else {
+            return false;
+        };
+        let hides = |older: &Stream| {
+            older
+                .head()
+                .is_some_and(|head| head.is_at_or_below(ahead.last_key))
+        };
+        let (newer, older) = (&self.streams[..stream], &self.streams[stream + 1..]);
+        ahead.summary.all_puts
+            && ahead.summary.unique_keys
+            && !newer.iter().any(|stream| stream.has_patches)
+            && !older.iter().any(hides)
     }
 
     fn passes_whole(&self, first: usize, filter: &impl Filter) -> bool {
@@ -289,16 +321,22 @@ impl Merger {
         let window = self.window(first);
         let last = step_end(window, self.step_rows) - 1;
         let last_key = window.block.versions().keys.key(last);
-        for stream in &mut self.streams {
-            while stream.window.is_none()
-                && stream
-                    .head()
-                    .is_some_and(|head| head.is_at_or_below(&last_key))
-            {
-                stream.load()?;
+        for index in 0..self.streams.len() {
+            while self.is_ahead_at_or_below(index, &last_key) {
+                match self.may_skip(index) {
+                    true => self.streams[index].skip(),
+                    false => self.streams[index].load()?,
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether the next page of a stream is not loaded and starts at or below the key.
+    fn is_ahead_at_or_below(&self, stream: usize, key: &SortKey) -> bool {
+        let stream = &self.streams[stream];
+        let is_ahead = stream.window.is_none();
+        is_ahead && stream.head().is_some_and(|head| head.is_at_or_below(key))
     }
 
     fn merge_step<F: KeyForm>(

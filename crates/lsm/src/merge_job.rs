@@ -209,7 +209,13 @@ impl Store {
 
 /// Reads segments to the end, to merge them.
 pub(crate) fn reader(tree: &Tree, segments: &[RunSegment]) -> Cursor {
-    Cursor::new(&tree.layout, segments, KeyRange::all(), PageSource::File)
+    Cursor::new(
+        &tree.layout,
+        segments,
+        KeyRange::all(),
+        PageSource::File,
+        None,
+    )
 }
 
 /// Segments that would come out of the merge as they are, keys ascending. One with a bound is

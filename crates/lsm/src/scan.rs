@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use types::key::SortKey;
 
+use crate::batch::{Batch, GatherError};
 use crate::cursor::{Cursor, PageSource};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
@@ -23,6 +24,7 @@ use crate::selection::Selection;
 use crate::tree::Tree;
 use crate::version::Version;
 use crate::visibility::SnapshotFilter;
+use crate::zone_filter::ZoneFilter;
 
 /// What to read of a table.
 #[derive(Clone, Debug)]
@@ -53,6 +55,7 @@ impl Scan {
         position: u64,
         request: ScanRequest,
         cache: &Arc<PageCache>,
+        zone_filter: Option<&Arc<dyn ZoneFilter>>,
     ) -> Self {
         let version = tree.version();
         let mut merger = Merger::new();
@@ -70,6 +73,7 @@ impl Scan {
                 &run.segments,
                 request.range.clone(),
                 source,
+                zone_filter.cloned(),
             ));
         }
         let schema = Arc::new(tree.layout.projected(&request.projection));
@@ -95,22 +99,49 @@ impl Scan {
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, StoreError> {
+        self.next_rows(|batch| Ok((batch.columns()?, batch.rows())))
+            .map(|copied| copied.map(|(columns, rows)| record_batch(&self.schema, columns, rows)))
+    }
+
+    /// Finds the next rows and takes what `copy` makes of them; `None` at the end.
+    pub(crate) fn next_rows<T>(
+        &mut self,
+        copy: impl FnMut(&Batch<'_>) -> Result<T, GatherError>,
+    ) -> Result<Option<T>, StoreError> {
         while !self.exhausted && !self.kept.is_ready(self.batch_rows) {
             self.exhausted = !self.merger.advance(&mut self.filter, &mut self.kept)?;
         }
         if self.kept.rows() == 0 {
             return Ok(None);
         }
-        let copied = self.kept.take(self.batch_rows, |batch| {
-            Ok((batch.columns()?, batch.rows()))
-        });
-        let (columns, rows) = copied?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(self.schema(), columns, &options);
-        Ok(Some(batch.expect(
-            "the columns of a tree have the types of its schema",
-        )))
+        self.kept.take(self.batch_rows, copy).map(Some)
     }
+
+    /// Makes further columns known to what [`Self::next_rows`] hands out, behind the projected
+    /// ones.
+    ///
+    /// # Panics
+    /// When rows have been taken.
+    pub(crate) fn add_columns(&mut self, columns: &[usize]) {
+        assert!(
+            self.kept.rows() == 0 && !self.exhausted,
+            "nothing is taken yet"
+        );
+        self.kept = Selection::new([self.kept.columns(), columns].concat());
+    }
+
+    /// Ends the scan, whatever is left.
+    pub(crate) fn stop(&mut self) {
+        self.exhausted = true;
+        self.kept = Selection::new(Vec::new());
+    }
+}
+
+/// A batch of a tree's columns.
+pub(crate) fn record_batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> RecordBatch {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options);
+    batch.expect("the columns of a tree have the types of its schema")
 }
 
 impl Iterator for Scan {
@@ -119,8 +150,7 @@ impl Iterator for Scan {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_batch();
         if next.is_err() {
-            self.exhausted = true;
-            self.kept = Selection::new(Vec::new());
+            self.stop();
         }
         next.transpose()
     }

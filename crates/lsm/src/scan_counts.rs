@@ -14,7 +14,9 @@ pub struct ScanCounts {
     pub pages_cached: u64,
     /// Pages that were read from disk.
     pub pages_read: u64,
-    /// Versions in these pages, and in its range in memory.
+    /// Pages that were left out because their zone has no wanted row.
+    pub pages_ruled_out: u64,
+    /// Versions in the pages taken, and in its range in memory.
     pub versions: u64,
 }
 
@@ -23,6 +25,7 @@ pub struct ScanCounts {
 pub(crate) struct ScanMeter {
     pages_cached: AtomicU64,
     pages_read: AtomicU64,
+    pages_ruled_out: AtomicU64,
     versions: AtomicU64,
 }
 
@@ -36,6 +39,11 @@ impl ScanMeter {
         counter.fetch_add(pages as u64, Ordering::Relaxed);
     }
 
+    /// Counts a page that is left out.
+    pub fn add_ruled_out(&self) {
+        self.pages_ruled_out.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts versions that are looked at.
     pub fn add_versions(&self, versions: usize) {
         self.versions.fetch_add(versions as u64, Ordering::Relaxed);
@@ -47,6 +55,7 @@ impl ScanMeter {
         ScanCounts {
             pages_cached: load(&self.pages_cached),
             pages_read: load(&self.pages_read),
+            pages_ruled_out: load(&self.pages_ruled_out),
             versions: load(&self.versions),
         }
     }

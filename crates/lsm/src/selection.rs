@@ -124,7 +124,7 @@ impl Selection {
     pub fn take<T>(
         &mut self,
         rows_max: usize,
-        copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
+        copy: impl FnMut(&Batch<'_>) -> Result<T, GatherError>,
     ) -> Result<T, StoreError> {
         let spans = self.next_spans(self.within_bytes(rows_max));
         self.take_spans(spans, copy)
@@ -159,7 +159,7 @@ impl Selection {
     fn take_spans<T>(
         &mut self,
         mut spans: Vec<Span>,
-        copy: impl Fn(&Batch<'_>) -> Result<T, GatherError>,
+        mut copy: impl FnMut(&Batch<'_>) -> Result<T, GatherError>,
     ) -> Result<T, StoreError> {
         loop {
             let places = Places::of(&self.sources, &spans);

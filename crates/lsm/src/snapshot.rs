@@ -7,6 +7,7 @@ use arrow_array::ArrayRef;
 use types::{CommitPosition, TableId, Value};
 
 use crate::error::StoreError;
+use crate::filtered_scan::FilteredScan;
 use crate::key_range::KeyRange;
 use crate::lookup::{self, FoundRows, Row, View};
 use crate::museum::{self, Exhibit};
@@ -14,6 +15,7 @@ use crate::scan::{Scan, ScanRequest, split};
 use crate::scan_counts::ScanExtent;
 use crate::store::Store;
 use crate::tree::Tree;
+use crate::zone_filter::ZoneFilter;
 
 /// Reads every tree as of one position. Cheap to take; holds back garbage collection until it is
 /// dropped.
@@ -41,12 +43,36 @@ impl Snapshot {
 
     /// Reads rows of a table, key ascending.
     pub fn scan(&self, table: TableId, request: ScanRequest) -> Result<Scan, StoreError> {
+        self.new_scan(table, request, None)
+    }
+
+    /// Reads those rows of a table that a consumer wants, key ascending: it says which by looking at
+    /// the stored columns `looked_at` first, and of what zones it wants none at all.
+    pub fn scan_wanted(
+        &self,
+        table: TableId,
+        request: ScanRequest,
+        looked_at: &[usize],
+        zone_filter: &Arc<dyn ZoneFilter>,
+    ) -> Result<FilteredScan, StoreError> {
+        let projection = request.projection.clone();
+        let scan = self.new_scan(table, request, Some(zone_filter))?;
+        Ok(FilteredScan::new(scan, &projection, looked_at))
+    }
+
+    fn new_scan(
+        &self,
+        table: TableId,
+        request: ScanRequest,
+        zone_filter: Option<&Arc<dyn ZoneFilter>>,
+    ) -> Result<Scan, StoreError> {
         let tree = self.store.readable_tree(table)?;
         let position = match museum::shows(Exhibit::TableReadAsOfNow) {
             true => self.store.visible().0,
             false => self.position,
         };
-        Ok(Scan::new(&tree, position, request, self.store.page_cache()))
+        let cache = self.store.page_cache();
+        Ok(Scan::new(&tree, position, request, cache, zone_filter))
     }
 
     /// The row of one key: the wanted `columns` of it, or `None` if the snapshot sees no such

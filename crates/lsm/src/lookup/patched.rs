@@ -19,6 +19,6 @@ pub(super) fn patched_row(
         range: KeyRange::only(key),
         batch_rows: 1,
     };
-    let mut scan = Scan::new(view.tree, view.position, request, view.cache);
+    let mut scan = Scan::new(view.tree, view.position, request, view.cache, None);
     scan.next().transpose()
 }

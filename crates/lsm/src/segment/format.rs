@@ -15,7 +15,10 @@ use super::{SegmentId, SegmentInfo};
 use crate::byte_fields::{FieldReader, Malformed, put_u32, put_u64};
 
 /// The format version that this release writes, and the newest that it reads.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+
+/// The first version whose page index is followed by [`super::zones`].
+pub(super) const VERSION_WITH_ZONES: u32 = 2;
 
 /// Pages start at multiples of this.
 pub(super) const PAGE_ALIGNMENT: usize = 8;
@@ -38,6 +41,7 @@ pub(super) fn aligned(length: usize) -> usize {
 /// The last bytes of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
+    pub(super) version: u32,
     pub(super) id: SegmentId,
     pub(super) table: TableId,
     pub(super) pages: u32,
@@ -83,7 +87,7 @@ impl Footer {
         put_u32(&mut out, self.filter_checksum);
         put_u32(&mut out, self.index_checksum);
         assert_eq!(out.len(), VERSION_AT, "the version's place never moves");
-        put_u32(&mut out, VERSION);
+        put_u32(&mut out, self.version);
         put_u32(&mut out, 0);
         out.extend_from_slice(&MAGIC);
         let mut bytes: [u8; FOOTER_BYTES] = out.try_into().expect("the fields fill the footer");
@@ -110,6 +114,7 @@ impl Footer {
         }
         let mut fields = FieldReader::new(&bytes[..VERSION_AT]);
         let footer = Self {
+            version,
             id: SegmentId(fields.u64()?),
             table: TableId(fields.u32()?),
             pages: fields.u32()?,

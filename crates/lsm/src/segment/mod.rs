@@ -14,12 +14,14 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod writer;
+mod zones;
 
 pub use filter::KeyHash;
 pub use filter_memory::FilterMemory;
 pub use info::{SegmentId, SegmentInfo};
 pub use reader::{PageEntry, Segment};
 pub use writer::{FinishedSegment, SegmentWriter, WrittenPage};
+pub use zones::Zones;
 
 use page::{Experience, PageEncoder};
 use types::{ColumnType, TableSchema};

@@ -141,34 +141,33 @@ impl KeyBefore {
 
 const KEY_OUT_OF_RANGE: Malformed = Malformed("a key exceeds its form");
 
-/// Reads an index. `bytes` has passed its checksum; `pages_end` is where in the file the pages
-/// end.
+/// Reads an index and leaves what comes behind it. Its bytes have passed their checksum;
+/// `pages_end` is where in the file the pages end.
 pub(super) fn decode(
-    bytes: &[u8],
+    fields: &mut FieldReader<'_>,
     pages: u32,
     pages_end: u64,
 ) -> Result<Vec<PageEntry>, Malformed> {
     let pages = pages as usize;
-    if pages > bytes.len() / ENTRY_BYTES_MIN {
+    let bytes = fields.left();
+    if pages > bytes / ENTRY_BYTES_MIN {
         return Err(Malformed(
             "the footer announces more pages than the index can hold",
         ));
     }
-    let mut fields = FieldReader::new(bytes);
     let mut entries: Vec<PageEntry> = Vec::with_capacity(pages);
     let mut before = match pages {
         0 => KeyBefore::U64(0),
         _ => KeyBefore::of_form(fields.u8()?)?,
     };
     let mut offset = 0;
-    let mut left = bytes.len() * KEY_EXPANSION_MAX;
+    let mut left = bytes * KEY_EXPANSION_MAX;
     for _ in 0..pages {
-        let entry = decode_entry(&mut fields, &mut before, &mut left, offset)?;
+        let entry = decode_entry(fields, &mut before, &mut left, offset)?;
         offset += aligned(entry.length as usize) as u64;
         check_order(entries.last(), &entry)?;
         entries.push(entry);
     }
-    fields.finish()?;
     if offset != pages_end {
         return Err(Malformed("the pages do not end where the filter starts"));
     }
@@ -248,7 +247,9 @@ mod tests {
                 .last()
                 .map_or(0, |entry| aligned(entry.length as usize)) as u64;
         let bytes = encode(&entries);
-        assert_eq!(decode(&bytes, entries.len() as u32, end), Ok(entries));
+        let mut fields = FieldReader::new(&bytes);
+        assert_eq!(decode(&mut fields, entries.len() as u32, end), Ok(entries));
+        assert_eq!(fields.left(), 0);
         bytes.len()
     }
 
@@ -276,7 +277,8 @@ mod tests {
         let entries = entries(&keys);
         let bytes = encode(&entries);
         assert!(bytes.len() < 20_000);
-        let error = decode(&bytes, entries.len() as u32, 0).expect_err("2 MB of keys");
+        let mut fields = FieldReader::new(&bytes);
+        let error = decode(&mut fields, entries.len() as u32, 0).expect_err("2 MB of keys");
         assert_eq!(
             error,
             Malformed("keys unfold to more than the index allows")

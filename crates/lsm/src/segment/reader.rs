@@ -27,7 +27,9 @@ use types::{ColumnType, CommitPosition, SortKeys, TableSchema};
 use super::filter::{Filter, FilterBuilder};
 use super::filter_memory::{FilterMemory, FilterRoom};
 use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
-use super::{KeyHash, SegmentInfo, page_column_types, page_index};
+use super::zones::Zones;
+use super::{KeyHash, SYSTEM_COLUMNS, SegmentInfo, page_column_types, page_index};
+use crate::byte_fields::{FieldReader, Malformed};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
 use crate::museum::{self, Exhibit};
@@ -79,6 +81,7 @@ pub struct Segment {
     /// The key columns, in key order.
     key: Vec<usize>,
     pages: Vec<PageEntry>,
+    zones: Zones,
     filter_place: FilterPlace,
     filter: OnceLock<LoadedFilter>,
     filter_memory: Arc<FilterMemory>,
@@ -132,6 +135,7 @@ impl Segment {
             types: page_column_types(schema),
             key: schema.key.clone(),
             pages: Vec::new(),
+            zones: Zones::unknown(0),
             filter_place: FilterPlace::default(),
             filter: OnceLock::new(),
             filter_memory: Arc::clone(filter_memory),
@@ -139,7 +143,7 @@ impl Segment {
             was_read: AtomicBool::new(false),
         };
         let footer = segment.read_footer()?;
-        segment.pages = segment.read_index(&footer)?;
+        (segment.pages, segment.zones) = segment.read_index(&footer)?;
         segment.check_fences(schema, &footer)?;
         segment.filter_place = FilterPlace {
             offset: footer.filter_offset,
@@ -157,6 +161,11 @@ impl Segment {
     /// The page index: one entry a page, in file order, which is key order.
     pub fn pages(&self) -> &[PageEntry] {
         &self.pages
+    }
+
+    /// What is known of the cells of neighbouring pages.
+    pub fn zones(&self) -> &Zones {
+        &self.zones
     }
 
     /// The pages that may hold keys in `start..end` (`None` = unbounded).
@@ -465,11 +474,27 @@ impl Segment {
         }
     }
 
-    fn read_index(&self, footer: &Footer) -> Result<Vec<PageEntry>, StoreError> {
+    fn read_index(&self, footer: &Footer) -> Result<(Vec<PageEntry>, Zones), StoreError> {
         let (offset, length) = (footer.index_offset, footer.index_bytes);
         let bytes = self.read_block("page index", offset, length, footer.index_checksum)?;
-        page_index::decode(&bytes, footer.pages, footer.filter_offset)
+        self.decode_index(footer, &bytes)
             .map_err(|error| self.damaged(offset, format!("page index: {error}")))
+    }
+
+    fn decode_index(
+        &self,
+        footer: &Footer,
+        bytes: &[u8],
+    ) -> Result<(Vec<PageEntry>, Zones), Malformed> {
+        let mut fields = FieldReader::new(bytes);
+        let pages = page_index::decode(&mut fields, footer.pages, footer.filter_offset)?;
+        let columns = &self.types[..self.types.len() - SYSTEM_COLUMNS];
+        let zones = match footer.version >= format::VERSION_WITH_ZONES {
+            true => Zones::decode(&mut fields, pages.len(), columns)?,
+            false => Zones::unknown(pages.len()),
+        };
+        fields.finish()?;
+        Ok((pages, zones))
     }
 
     /// Keys of another form, or outside what the manifest says, would mislead every search.

@@ -22,6 +22,7 @@ use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionK
 use super::filter::FilterBuilder;
 use super::format::{self, FOOTER_BYTES, Footer, aligned};
 use super::pending::PendingRows;
+use super::zones::ZonesBuilder;
 use super::{PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{io_failed, sync_failed};
 use crate::error::StoreError;
@@ -87,6 +88,7 @@ pub struct SegmentWriter {
     collected: Vec<u8>,
     file_bytes: u64,
     pages: Vec<PageEntry>,
+    zones: ZonesBuilder,
     filter: Option<FilterBuilder>,
     totals: Totals,
 }
@@ -116,6 +118,7 @@ impl SegmentWriter {
             id,
             table,
             encoder,
+            zones: ZonesBuilder::new(&types[..schema.columns.len()]),
             types,
             pending: PendingRows::new(SortKeys::empty(&key_types)),
             rows_tried_next: 1,
@@ -265,6 +268,8 @@ impl SegmentWriter {
         let length = u32::try_from(bytes.len()).expect("a page is smaller than 4 GiB");
         let entry = self.entry(rows, offset, length, checksum);
         let range = self.pending.start()..self.pending.start() + rows;
+        self.zones
+            .add_page(self.pending.columns(), range.start, rows);
         let key_before = self.pages.last().map(|page| &page.last_key);
         if let Some(filter) = &mut self.filter {
             filter.add_page(self.pending.keys(), range, key_before);
@@ -324,10 +329,11 @@ impl SegmentWriter {
 
     /// Writes what comes behind the pages. Returns the footer's checksum.
     fn write_end(&mut self, filter: &[u8]) -> Result<u32, StoreError> {
-        let index = page_index::encode(&self.pages);
+        let index = [page_index::encode(&self.pages), self.zones.finish()].concat();
         let filter_offset = self.bytes_written();
         let index_offset = filter_offset + filter.len() as u64;
         let footer = Footer {
+            version: format::VERSION,
             id: self.id,
             table: self.table,
             pages: self.page_count(),

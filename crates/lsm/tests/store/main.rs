@@ -17,3 +17,4 @@ mod rows;
 mod scan_counts;
 mod tables;
 mod warming;
+mod zones;

@@ -11,8 +11,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{ArrayRef, RecordBatch};
-use lsm::{HistoryHold, KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use lsm::{
+    HistoryHold, KeyRange, ScanRequest, Snapshot, Store, StoreError, StoreOptions, Work,
+    ZoneFilter, Zones,
+};
 use proptest::prelude::*;
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind};
 
@@ -185,6 +189,32 @@ fn options() -> StoreOptions {
         runs_max: 3,
         ..StoreOptions::default()
     }
+}
+
+/// Wants rows whose number, which is in this column, is in a range.
+struct NumbersIn(usize, Range<i64>);
+
+impl ZoneFilter for NumbersIn {
+    fn may_have_wanted(&self, zones: &Zones) -> Vec<bool> {
+        let Self(column, wanted) = self;
+        let (Some(min), Some(max)) = (zones.min(*column), zones.max(*column)) else {
+            return Vec::new();
+        };
+        let bounds = min.as_primitive::<Int64Type>().iter();
+        let bounds = bounds.zip(max.as_primitive::<Int64Type>());
+        let may_be = |(min, max): (Option<i64>, Option<i64>)| {
+            let (Some(min), Some(max)) = (min, max) else {
+                return true;
+            };
+            min < wanted.end && max >= wanted.start
+        };
+        bounds.map(may_be).collect()
+    }
+}
+
+/// The numbers of these seeds.
+fn number_range(seeds: Range<i64>) -> Range<i64> {
+    seeds.start * 1_000_003..seeds.end * 1_000_003
 }
 
 fn text(seed: u8) -> Option<String> {
@@ -387,10 +417,63 @@ impl Harness {
         }
         let (position, table) = self.expected(snapshot);
         let expected: Vec<(u16, Row)> = table
-            .range(keys)
+            .range(keys.clone())
             .map(|(&key, row)| (key, row.clone()))
             .collect();
         assert_eq!(found, expected, "the table at {position}");
+        for wanted in [number_range(0..60), number_range(250..300)] {
+            let is_wanted = |row: &Row| row.0.is_some_and(|number| wanted.contains(&number));
+            let expected = expected.iter().filter(|(_, row)| is_wanted(row)).cloned();
+            let expected: Vec<(u16, Row)> = expected.collect();
+            let found = self.rows_with_numbers_in(&wanted, snapshot, &keys, batch_rows);
+            assert_eq!(found, expected, "numbers in {wanted:?} at {position}");
+        }
+    }
+
+    /// The rows with certain numbers, by a scan that looks at numbers first. The numbers are
+    /// projected themselves if small ones are wanted.
+    fn rows_with_numbers_in(
+        &self,
+        wanted: &Range<i64>,
+        snapshot: &Snapshot,
+        keys: &Range<u16>,
+        batch_rows: usize,
+    ) -> Vec<(u16, Row)> {
+        let number = self.shape.columns().len();
+        let with_number = wanted.start == 0;
+        let is_projected = |&column: &usize| column != number || with_number;
+        let projection = (0..self.shape.schema().columns.len()).filter(is_projected);
+        let request = ScanRequest {
+            projection: projection.collect(),
+            range: self.shape.range(keys),
+            batch_rows,
+        };
+        let zone_filter: Arc<dyn ZoneFilter> = Arc::new(NumbersIn(number, wanted.clone()));
+        let scan = snapshot.scan_wanted(TABLE, request, &[number], &zone_filter);
+        let mut scan = scan.expect("the table can be read");
+        let mut found = Vec::new();
+        loop {
+            let mut numbers: Vec<i64> = Vec::new();
+            let batch = scan.next_wanted(|columns, rows| -> Result<_, StoreError> {
+                let column = columns[0].as_primitive::<Int64Type>();
+                let is_wanted = |row| column.is_valid(row) && wanted.contains(&column.value(row));
+                let rows_wanted = (0..rows).filter(|&row| is_wanted(row));
+                numbers = rows_wanted.map(|row| column.value(row)).collect();
+                Ok(BooleanBuffer::collect_bool(rows, is_wanted))
+            });
+            let Some(batch) = batch.expect("pages are sound") else {
+                return found;
+            };
+            let texts = batch.columns().last().expect("a text").as_string::<i32>();
+            for (row, &expected) in numbers.iter().enumerate() {
+                let text = texts.is_valid(row).then(|| texts.value(row).to_owned());
+                found.push((self.shape.key(&batch, row), (Some(expected), text)));
+                if with_number {
+                    let projected = batch.column(number).as_primitive::<Int64Type>();
+                    assert_eq!(projected.value(row), expected);
+                }
+            }
+        }
     }
 
     /// Compares look-ups with the model.
