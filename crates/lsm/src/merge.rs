@@ -41,6 +41,7 @@ use crate::block::{Block, Summary};
 use crate::cursor::{Cursor, Window};
 use crate::error::StoreError;
 use crate::key_form::{BytesForm, KeyForm, U64Form, U128Form};
+use crate::museum::{self, Exhibit};
 use crate::selection::{Selection, SourceId};
 use each_version::merge_slices;
 use lone_versions::keep_lone;
@@ -247,8 +248,9 @@ impl Merger {
         let (newer, older) = (&self.streams[..stream], &self.streams[stream + 1..]);
         ahead.summary.all_puts
             && ahead.summary.unique_keys
-            && !newer.iter().any(|stream| stream.has_patches)
-            && !older.iter().any(hides)
+            && (!newer.iter().any(|stream| stream.has_patches)
+                || museum::shows(Exhibit::RuledOutPagePatched))
+            && (!older.iter().any(hides) || museum::shows(Exhibit::RuledOutPageHides))
     }
 
     fn passes_whole(&self, first: usize, filter: &impl Filter) -> bool {

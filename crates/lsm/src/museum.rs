@@ -95,6 +95,12 @@ exhibits! {
     BufferFrozenWithoutHoles,
     /// A page enters the cache under the number of the next one when it is written.
     WarmedAsNextPage,
+    /// A page without wanted rows is left out though it hides older versions.
+    RuledOutPageHides,
+    /// A page without wanted rows is left out though a patch builds upon it.
+    RuledOutPagePatched,
+    /// The bounds of a zone are those of its last page.
+    ZoneLacksPages,
     /// The rows of a look-up of many keys come in the order in which they were found.
     RowsInOrderFound,
 }

@@ -3,8 +3,13 @@
 //! Every function panics at the first difference, naming table, position and row: whole tables
 //! would not be readable. An error of the store is handed on; what came before it is compared.
 
-use arrow_array::RecordBatch;
-use lsm::{KeyRange, ScanRequest, Snapshot, StoreError};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use lsm::{KeyRange, ScanRequest, Snapshot, StoreError, ZoneFilter, Zones};
 use types::CommitPosition;
 
 use crate::model::{Key, Row, Rows};
@@ -119,6 +124,42 @@ pub fn count(
     let position = snapshot.position();
     assert_eq!(rows, expected, "rows of {table:?} at {position}");
     Ok(())
+}
+
+/// From here on numbers are large: one of a hundred, so that most pages have none.
+const LARGE: i64 = i64::MAX / 8 * 7;
+
+/// A scan for the rows with large numbers, which leaves out what cannot have any, against the model's.
+pub fn large_numbers(snapshot: &Snapshot, table: Table, rows: &Rows) -> Result<(), StoreError> {
+    let is_large = |row: &Row| row.number.is_some_and(|number| number >= LARGE);
+    let wanted = rows.iter().filter(|(_, row)| is_large(row));
+    let mut expected = Expected::new(snapshot, table, wanted.map(|(&key, row)| (key, row)));
+    let request = all_columns(table, KeyRange::all(), 1_000);
+    let column = table.number_column();
+    let zones: Arc<dyn ZoneFilter> = Arc::new(LargeIn(column));
+    let mut scan = snapshot.scan_wanted(table.id, request, &[column], &zones)?;
+    loop {
+        let next = scan.next_wanted(|columns, rows| -> Result<_, StoreError> {
+            let numbers = columns[0].as_primitive::<Int64Type>();
+            let is_wanted = |row| numbers.is_valid(row) && numbers.value(row) >= LARGE;
+            Ok(BooleanBuffer::collect_bool(rows, is_wanted))
+        });
+        let Some(batch) = next? else { break };
+        expected.compare(&batch);
+    }
+    expected.finish();
+    Ok(())
+}
+
+/// Wants rows with a large number in the column.
+struct LargeIn(usize);
+
+impl ZoneFilter for LargeIn {
+    fn may_have_wanted(&self, zones: &Zones) -> Vec<bool> {
+        let max = zones.max(self.0).expect("numbers have bounds");
+        let max = max.as_primitive::<Int64Type>().iter();
+        max.map(|max| max.is_none_or(|max| max >= LARGE)).collect()
+    }
 }
 
 /// Look-ups of keys, one by one and all together in this order, against the model's rows.

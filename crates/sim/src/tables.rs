@@ -75,6 +75,11 @@ impl Table {
         }
     }
 
+    /// Where among the table's columns the rows' numbers are.
+    pub fn number_column(self) -> usize {
+        self.key_types().len()
+    }
+
     /// The number of the table's columns.
     pub fn columns(self) -> usize {
         self.key_types().len() + 3

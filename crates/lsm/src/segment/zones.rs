@@ -26,6 +26,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use types::ColumnType;
 
 use crate::byte_fields::{FieldReader, Malformed, put_leb};
+use crate::museum::{self, Exhibit};
 
 /// Pages of a zone, as this release writes them.
 const PAGES: usize = 16;
@@ -214,7 +215,11 @@ impl ZonesBuilder {
     /// Takes the cells of the next page: rows `start..start + rows` of the table's columns.
     pub fn add_page(&mut self, columns: &[ArrayRef], start: usize, rows: usize) {
         for (&(column, _), seen) in self.columns.iter().zip(&mut self.current) {
-            *seen = seen.and(seen_in(&columns[column].slice(start, rows)));
+            let cells = seen_in(&columns[column].slice(start, rows));
+            *seen = match museum::shows(Exhibit::ZoneLacksPages) {
+                true => cells,
+                false => seen.and(cells),
+            };
         }
         self.pages += 1;
         if self.pages == PAGES {

@@ -112,6 +112,7 @@ impl Replica {
 fn check_table(snapshot: &Snapshot, table: Table, rows: &Rows) -> StepResult {
     let everything = compare::all_columns(table, table.range(None, None), 1_000);
     compare::scan(snapshot, table, everything, rows_between(rows, None, None))?;
+    compare::large_numbers(snapshot, table, rows)?;
     compare::look_ups(snapshot, table, rows, &some_keys(rows))
 }
 
