@@ -5,8 +5,8 @@
 //! * [`primary`]: several partitions and transactions on more than one of them; [`partition_set`]: which.
 //!   `shared_calls`: those that wait.
 //! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees.
-//! * [`schema`]: what is declared. `table`, `row_layout`, `slot_arena`, `text_arena`, `index`: how rows
-//!   are kept and found. `undo`: how changes are taken back.
+//! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `text_arena`, `index`, `key_layout`: how
+//!   rows are kept and found. `undo`: how changes are taken back.
 //! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back.
 //! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
 //!   [`digest`]: what tells that rows are the same.
@@ -25,17 +25,20 @@ mod evicted_entries;
 mod generation;
 mod index;
 mod key_encoding;
+mod key_layout;
 mod lru_chain;
 pub mod options;
 pub mod partition;
 pub mod partition_set;
 mod pointer;
+mod prefetch;
 pub mod primary;
 pub mod procedure;
 pub mod random;
 pub mod recovery;
 pub mod row;
 mod row_layout;
+mod row_store;
 pub mod schema;
 mod shared_calls;
 mod slot_arena;
@@ -63,7 +66,7 @@ pub use partition_set::{PartitionNumber, PartitionSet};
 pub use primary::Primary;
 pub use procedure::{DeclaredKeys, Procedure, ProcedureNumber};
 pub use recovery::{PartitionPlan, Recovery};
-pub use row::Row;
+pub use row::{Row, RowHandle};
 pub use schema::{ColumnDefinition, IndexId, IndexKind, TableDefinition, TableNumber};
 pub use snapshot::{SnapshotOptions, SnapshotStatistics, SnapshotWriter};
 pub use statement::{Columns, Scan};

@@ -13,7 +13,7 @@ pub struct TupleId(pub(crate) u32);
 pub(crate) struct EvictedId(pub(crate) u32);
 
 /// What an index entry holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Pointer(u32);
 
 /// A pointer, taken apart.
@@ -35,6 +35,7 @@ impl Pointer {
 }
 
 impl From<TupleId> for Pointer {
+    #[inline]
     fn from(id: TupleId) -> Self {
         debug_assert!(id.0 < NUMBERS_MAX);
         Self(id.0)

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use types::Value;
 
 use crate::error::PrimaryError;
+use crate::index::SoughtKey;
 use crate::partition_set::{PartitionNumber, PartitionSet};
 use crate::schema::IndexId;
 use crate::stop::{Stop, Violation};
@@ -57,19 +58,18 @@ pub struct ProcedureNumber(pub u16);
 /// Collects what a procedure declares.
 pub struct DeclaredKeys<'p> {
     pub(crate) tables: &'p [Table],
-    pub(crate) keys: &'p mut Vec<(IndexId, std::ops::Range<usize>)>,
+    pub(crate) keys: &'p mut Vec<(IndexId, SoughtKey)>,
     pub(crate) bytes: &'p mut Vec<u8>,
 }
 
 impl DeclaredKeys<'_> {
     /// The rows with this key.
     pub fn key(&mut self, index: IndexId, values: &[Value<'_>]) -> Result<(), Violation> {
-        let start = self.bytes.len();
         let layout = &find_index(self.tables, index)?.layout;
-        if !layout.is_whole(values.len()) || !layout.encode(values, self.bytes) {
-            return Err(Violation::Key { index });
-        }
-        self.keys.push((index, start..self.bytes.len()));
+        let key = layout.seek(values, self.bytes);
+        let whole = key.filter(|_| layout.is_whole(values.len()));
+        self.keys
+            .push((index, whole.ok_or(Violation::Key { index })?));
         Ok(())
     }
 }

@@ -1,11 +1,14 @@
 //! Rows that a batch has found.
+//!
+//! A row that is to be changed says where it is: then the statement that changes it does not look for it
+//! again.
 
 use types::Value;
 
 use crate::index::Index;
-use crate::pointer::{Pointer, Target};
-use crate::row_layout::RowBytes;
-use crate::schema::ColumnNumber;
+use crate::partition_set::PartitionNumber;
+use crate::pointer::{Pointer, Target, TupleId};
+use crate::schema::{ColumnNumber, TableNumber};
 use crate::stop::Stop;
 use crate::table::Table;
 
@@ -14,23 +17,64 @@ use crate::table::Table;
 pub struct Row<'a> {
     table: &'a Table,
     bytes: Bytes<'a>,
+    finder: Finder,
 }
 
 #[derive(Clone, Copy)]
 enum Bytes<'a> {
-    Memory(RowBytes<'a>),
+    /// The body.
+    Memory(TupleId, &'a [u8]),
     Evicted(&'a Index, &'a [u8]),
+}
+
+/// The side of a transaction that has found a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Finder {
+    pub(crate) transaction: u64,
+    pub(crate) partition: PartitionNumber,
+}
+
+/// Where a row is, for the transaction that has found it, on the partition where it has.
+#[derive(Clone, Copy, Debug)]
+pub struct RowHandle {
+    pub(crate) finder: Finder,
+    pub(crate) table: TableNumber,
+    pub(crate) id: TupleId,
 }
 
 impl<'a> Row<'a> {
     /// The row of a pointer that was found in an index under a key.
     #[inline]
-    pub(crate) fn new(table: &'a Table, index: u16, key: &'a [u8], pointer: Pointer) -> Self {
+    pub(crate) fn new(
+        table: &'a Table,
+        index: u16,
+        key: &'a [u8],
+        pointer: Pointer,
+        finder: Finder,
+    ) -> Self {
         let bytes = match pointer.target() {
-            Target::Memory(id) => Bytes::Memory(table.row(id)),
+            Target::Memory(id) => Bytes::Memory(id, table.body(id)),
             Target::Evicted(_) => Bytes::Evicted(&table.indexes[usize::from(index)], key),
         };
-        Self { table, bytes }
+        Self {
+            table,
+            bytes,
+            finder,
+        }
+    }
+
+    /// Where the row is, to change it without another look-up; for an evicted one the transaction has to
+    /// come back: [`Stop::Evicted`].
+    #[inline]
+    pub fn handle(&self) -> Result<RowHandle, Stop> {
+        match self.bytes {
+            Bytes::Memory(id, _) => Ok(RowHandle {
+                finder: self.finder,
+                table: self.table.number,
+                id,
+            }),
+            Bytes::Evicted(..) => Err(Stop::Evicted),
+        }
     }
 
     /// A cell. Of an evicted row there are the numbers at the beginning of the key; for anything else
@@ -41,7 +85,10 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn value(&self, column: ColumnNumber) -> Result<Value<'a>, Stop> {
         match self.bytes {
-            Bytes::Memory(row) => Ok(self.table.layout.value(row, column)),
+            Bytes::Memory(_, body) => {
+                let text = || self.table.text(body);
+                Ok(self.table.layout.value_of(body, column, text))
+            }
             Bytes::Evicted(index, key) => index.layout.decode(key, column).ok_or(Stop::Evicted),
         }
     }
@@ -74,7 +121,7 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn texts(&self) -> Result<&'a [u8], Stop> {
         match self.bytes {
-            Bytes::Memory(row) => Ok(row.text),
+            Bytes::Memory(_, body) => Ok(self.table.text(body)),
             Bytes::Evicted(..) => Err(Stop::Evicted),
         }
     }

@@ -78,9 +78,22 @@ impl RowLayout {
         self.body_bytes
     }
 
+    /// Where the cells of a column are in a body, unless it is one of texts.
+    pub(crate) fn fixed_at(&self, column: ColumnNumber) -> Option<usize> {
+        match self.columns[column].2 {
+            Place::Fixed(at, _) => Some(at),
+            Place::Text(_) => None,
+        }
+    }
+
     /// Columns.
     pub(crate) fn columns(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Whether rows have texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        self.texts > 0
     }
 
     /// Makes a row of a value for each column.
@@ -168,18 +181,66 @@ impl RowLayout {
         Ok(())
     }
 
+    /// Bytes at the beginning of a body, with the cells of fixed width and what says which are NULL.
+    pub(crate) fn fixed_bytes(&self) -> usize {
+        self.text_number_at
+    }
+
+    /// Whether a row's text of this column has so many bytes already; of a cell of fixed width it is so.
+    #[inline]
+    pub(crate) fn keeps_length(&self, body: &[u8], column: ColumnNumber, bytes: usize) -> bool {
+        match self.columns[column].2 {
+            Place::Fixed(..) => true,
+            Place::Text(ordinal) => {
+                let (start, end) = self.text_range(body, ordinal);
+                end - start == bytes
+            }
+        }
+    }
+
+    /// Changes a cell where it is, if it is one of fixed width, to these bytes, and whether it is NULL. Gives
+    /// the place of a text among the row's texts.
+    #[inline]
+    pub(crate) fn patch(
+        &self,
+        body: &mut [u8],
+        column: ColumnNumber,
+        is_null: bool,
+        cell: &[u8],
+    ) -> Option<usize> {
+        let bits = &mut body[column / 8];
+        *bits = (*bits & !(1 << (column % 8))) | (u8::from(is_null) << (column % 8));
+        match self.columns[column].2 {
+            Place::Fixed(at, width) if is_null => body[at..at + width].fill(0),
+            Place::Fixed(at, width) => body[at..at + width].copy_from_slice(cell),
+            Place::Text(ordinal) => return Some(self.text_range(body, ordinal).0),
+        }
+        None
+    }
+
     /// The cell of a column.
     #[inline]
     pub(crate) fn value<'a>(&self, row: RowBytes<'a>, column: ColumnNumber) -> Value<'a> {
+        self.value_of(row.body, column, || row.text)
+    }
+
+    /// The same, of a row whose texts are looked for when the cell is one.
+    #[inline]
+    pub(crate) fn value_of<'a>(
+        &self,
+        body: &'a [u8],
+        column: ColumnNumber,
+        text: impl FnOnce() -> &'a [u8],
+    ) -> Value<'a> {
         let (column_type, _, place) = self.columns[column];
-        if row.body[column / 8] & (1 << (column % 8)) != 0 {
+        if body[column / 8] & (1 << (column % 8)) != 0 {
             return Value::Null;
         }
         match place {
-            Place::Fixed(at, width) => cell::read(&row.body[at..at + width], column_type),
+            Place::Fixed(at, width) => cell::read(&body[at..at + width], column_type),
             Place::Text(ordinal) => {
-                let (start, end) = self.text_range(row.body, ordinal);
-                Value::Bytes(&row.text[start..end])
+                let (start, end) = self.text_range(body, ordinal);
+                Value::Bytes(&text()[start..end])
             }
         }
     }

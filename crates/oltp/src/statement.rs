@@ -5,7 +5,8 @@ use std::ops::Range;
 use types::{ColumnType, Value};
 
 use crate::cell;
-use crate::index::Direction;
+use crate::index::{Direction, SoughtKey};
+use crate::pointer::TupleId;
 use crate::schema::{ColumnNumber, IndexId, TableNumber};
 
 /// Which of a row's columns a statement wants.
@@ -22,13 +23,13 @@ pub enum Columns {
 pub(crate) enum Statement {
     Get {
         index: IndexId,
-        key: Range<usize>,
+        key: SoughtKey,
         columns: Columns,
     },
     Scan {
         index: IndexId,
-        from: Range<usize>,
-        to: Range<usize>,
+        from: SoughtKey,
+        to: SoughtKey,
         options: Scan,
     },
     Insert {
@@ -38,12 +39,21 @@ pub(crate) enum Statement {
     },
     Update {
         index: IndexId,
-        key: Range<usize>,
+        key: SoughtKey,
+        changes: Range<usize>,
+    },
+    UpdateRow {
+        table: TableNumber,
+        id: TupleId,
         changes: Range<usize>,
     },
     Delete {
         index: IndexId,
-        key: Range<usize>,
+        key: SoughtKey,
+    },
+    DeleteRow {
+        table: TableNumber,
+        id: TupleId,
     },
 }
 
@@ -73,7 +83,7 @@ impl Default for Scan {
 pub(crate) struct CellChange {
     pub(crate) column: ColumnNumber,
     column_type: ColumnType,
-    is_null: bool,
+    pub(crate) is_null: bool,
     value: Range<usize>,
 }
 
@@ -101,6 +111,18 @@ impl CellChange {
             is_null: matches!(value, Value::Null),
             value: start..buffer.len(),
         }
+    }
+
+    /// Bytes of the cell.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.value.len()
+    }
+
+    /// The cell as rows have it: none if it is NULL.
+    #[inline]
+    pub(crate) fn cell<'b>(&self, buffer: &'b [u8]) -> &'b [u8] {
+        &buffer[self.value.clone()]
     }
 
     /// The value.

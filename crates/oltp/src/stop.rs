@@ -92,6 +92,9 @@ pub enum Violation {
         /// The partition.
         partition: PartitionNumber,
     },
+    /// A row can be changed as it was found only by the transaction, and on the partition, that found it.
+    #[error("the row was found by another transaction, or on another partition")]
+    FoundElsewhere,
     /// The rows that a batch found are looked at after the batch, so it may not change them.
     #[error("a batch reads or writes, not both")]
     MixedBatch,

@@ -1,11 +1,9 @@
-//! A table: rows in arenas, its indexes, its chain and its evicted rows.
+//! A table: its rows, its indexes, its chain and its evicted rows.
 //!
 //! **Invariants:** every row, in memory or evicted, is in every index exactly once; a row in memory of
 //! an evictable table is in the chain exactly once. A row is in memory or on disk, never both. What a
 //! snapshot still has to see is copied before it changes. Knows no transactions: who changes something
 //! must be able to undo it.
-
-use std::ops::Range;
 
 use crate::digest::RowsDigest;
 use crate::evicted_entries::{BlockPlace, EvictedEntries};
@@ -14,11 +12,14 @@ use crate::index::{Index, RowKey};
 use crate::lru_chain::{ChainKind, LIVE, LruChain, PINNED};
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::row_layout::{RowBuffer, RowBytes, RowLayout};
+use crate::row_store::RowStore;
 use crate::schema::{ColumnNumber, IndexId, TableDefinition, TableNumber};
-use crate::slot_arena::{SlotArena, Visit};
+use crate::slot_arena::Visit;
 use crate::snapshot::{Capture, append_row};
+use crate::statement::CellChange;
 use crate::stop::Violation;
-use crate::text_arena::{TextArena, TextNumber};
+use crate::text_arena::TextNumber;
+use crate::undo::RowUndo;
 
 /// See the module.
 pub(crate) struct Table {
@@ -35,10 +36,7 @@ pub(crate) struct Table {
     /// The digest of the evicted rows.
     pub(crate) evicted_digest: RowsDigest,
     generation: Generation,
-    /// Where a row's body is in its slot.
-    body: Range<usize>,
-    rows: SlotArena,
-    texts: TextArena,
+    rows: RowStore,
     /// Whether an index has the column.
     is_indexed: Vec<bool>,
     key: Vec<u8>,
@@ -61,7 +59,6 @@ impl Table {
             ChainKind::None
         };
         let layout = RowLayout::new(&definition.columns);
-        let header_bytes = chain.header_bytes();
         let indexes = definition.indexes.iter();
         let primary = &definition.indexes[0].columns;
         let mut is_indexed = vec![false; definition.columns.len()];
@@ -71,7 +68,7 @@ impl Table {
         Self {
             number,
             indexes: indexes
-                .map(|index| Index::new(index, primary, &definition.columns))
+                .map(|index| Index::new(index, primary, &definition.columns, &layout))
                 .collect(),
             evicted: EvictedEntries::new(),
             chain: LruChain::new(chain),
@@ -79,9 +76,7 @@ impl Table {
             capture: Capture::default(),
             evicted_digest: RowsDigest::default(),
             generation: Generation::default(),
-            body: header_bytes..header_bytes + layout.body_bytes(),
-            rows: SlotArena::new(header_bytes + layout.body_bytes()),
-            texts: TextArena::default(),
+            rows: RowStore::new(chain.header_bytes(), &layout),
             definition: definition.clone(),
             layout,
             is_indexed,
@@ -93,11 +88,32 @@ impl Table {
     /// The bytes of a row in memory.
     #[inline]
     pub(crate) fn row(&self, id: TupleId) -> RowBytes<'_> {
-        let body = &self.rows.get(id.0)[self.body.clone()];
-        let text = self.layout.text_bytes(body);
-        RowBytes {
-            body,
-            text: self.texts.get(self.layout.text_number(body), text),
+        self.rows.row(&self.layout, id)
+    }
+
+    /// The same without its texts.
+    #[inline]
+    pub(crate) fn body(&self, id: TupleId) -> &[u8] {
+        self.rows.body(id)
+    }
+
+    /// The texts of a row with this body.
+    #[inline]
+    pub(crate) fn text(&self, body: &[u8]) -> &[u8] {
+        self.rows.text(&self.layout, body)
+    }
+
+    /// Has the body of a row come into the cache.
+    #[inline]
+    pub(crate) fn prefetch_row(&self, id: TupleId) {
+        self.rows.prefetch_body(id);
+    }
+
+    /// Has the texts of a row come into the cache.
+    #[inline]
+    pub(crate) fn prefetch_text(&self, id: TupleId) {
+        if self.layout.has_texts() {
+            self.rows.prefetch_text(&self.layout, id);
         }
     }
 
@@ -107,7 +123,7 @@ impl Table {
         let id = self.place(row, ChainEnd::Youngest);
         for number in 0..self.indexes.len() {
             let index = &mut self.indexes[number];
-            let key = key_of(index, &self.layout, row, &mut self.key);
+            let key = index.layout.of_row(&self.layout, row, &mut self.key);
             if !index.insert(key, id.into()) {
                 self.take_back(id, row, number);
                 return Err(self.duplicate(number));
@@ -119,11 +135,11 @@ impl Table {
     /// Undoes an insertion that came as far as this index.
     fn take_back(&mut self, id: TupleId, row: RowBytes<'_>, index: usize) {
         for index in &mut self.indexes[..index] {
-            let key = key_of(index, &self.layout, row, &mut self.key);
+            let key = index.layout.of_row(&self.layout, row, &mut self.key);
             index.remove(key);
         }
-        self.chain.remove(&mut self.rows, id);
-        self.rows.get_mut(id.0)[0] &= !LIVE;
+        self.chain.remove(&mut self.rows.slots, id);
+        *self.rows.flags_mut(id) &= !LIVE;
         self.free(id);
     }
 
@@ -139,42 +155,71 @@ impl Table {
     fn refuse_duplicates(&mut self, row: RowBytes<'_>) -> Result<(), Violation> {
         for index in 0..self.indexes.len() {
             if self.indexes[index].is_unique {
-                key_of(&self.indexes[index], &self.layout, row, &mut self.key);
-                self.refuse_duplicate(index, &self.key)?;
+                let of_table = &self.indexes[index];
+                let key = of_table.layout.of_row(&self.layout, row, &mut self.key);
+                let taken = of_table.first(key.key).is_some();
+                if taken {
+                    return Err(self.duplicate(index));
+                }
             }
         }
         Ok(())
     }
 
-    fn refuse_duplicate(&self, index: usize, key: &[u8]) -> Result<(), Violation> {
-        match self.indexes[index].first(key) {
-            None => Ok(()),
-            Some(_) => Err(self.duplicate(index)),
-        }
-    }
-
     /// Puts a row into memory, without its index entries.
     fn place(&mut self, row: RowBytes<'_>, end: ChainEnd) -> TupleId {
-        let id = TupleId(self.rows.allocate());
-        let text = self.texts.insert(row.text);
-        let slot = self.rows.get_mut(id.0);
-        slot[0] = self.generation.stamped(LIVE);
-        let body = &mut slot[self.body.clone()];
-        body.copy_from_slice(row.body);
-        self.layout.set_text_number(body, text);
+        let flags = self.generation.stamped(LIVE);
+        let id = self.rows.add(&self.layout, row, flags);
         match end {
-            ChainEnd::Youngest => self.chain.push_youngest(&mut self.rows, id),
-            ChainEnd::Oldest => self.chain.push_oldest(&mut self.rows, id),
+            ChainEnd::Youngest => self.chain.push_youngest(&mut self.rows.slots, id),
+            ChainEnd::Oldest => self.chain.push_oldest(&mut self.rows.slots, id),
         }
         id
     }
 
     /// Calls `change` for each index with the row's key in it.
-    fn each_key(&mut self, row: RowBytes<'_>, mut change: impl FnMut(&mut Index, RowKey<'_>)) {
-        for index in &mut self.indexes {
-            let key = key_of(index, &self.layout, row, &mut self.key);
-            change(index, key);
-        }
+    fn each_key(&mut self, row: RowBytes<'_>, change: impl FnMut(&mut Index, RowKey<'_>)) {
+        each_key(&mut self.indexes, &self.layout, row, &mut self.key, change);
+    }
+
+    /// The same with the key of a row in memory.
+    fn each_key_of(&mut self, id: TupleId, change: impl FnMut(&mut Index, RowKey<'_>)) {
+        let row = self.rows.row(&self.layout, id);
+        each_key(&mut self.indexes, &self.layout, row, &mut self.key, change);
+    }
+
+    /// Whether the changes can be made where the row is: no index has the columns, and texts keep their
+    /// lengths.
+    pub(crate) fn is_patchable(&self, id: TupleId, changes: &[CellChange]) -> bool {
+        let body = self.rows.body(id);
+        changes.iter().all(|change| {
+            !self.is_indexed[change.column]
+                && self
+                    .layout
+                    .keeps_length(body, change.column, change.bytes())
+        })
+    }
+
+    /// Changes cells of a row where it is.
+    pub(crate) fn patch(
+        &mut self,
+        id: TupleId,
+        changes: &[CellChange],
+        values: &[u8],
+        undo: &mut RowUndo<'_>,
+    ) {
+        self.capture_row(id);
+        self.rows.patch(&self.layout, id, changes, values, undo);
+    }
+
+    /// Takes back a change of cells of fixed width.
+    pub(crate) fn restore_fixed(&mut self, id: TupleId, fixed: &[u8]) {
+        self.rows.restore_fixed(id, fixed);
+    }
+
+    /// Takes back a change of a text.
+    pub(crate) fn restore_text(&mut self, id: TupleId, at: usize, text: &[u8]) {
+        self.rows.restore_text(&self.layout, id, at, text);
     }
 
     /// Replaces a row in memory, given the columns that may differ. `copy` is memory for what it is now.
@@ -191,7 +236,8 @@ impl Table {
             self.refuse_duplicates_of_change(old, new)?;
             self.move_entries(id, old, new);
         }
-        self.overwrite(id, new);
+        self.capture_row(id);
+        self.rows.overwrite(&self.layout, id, new);
         Ok(())
     }
 
@@ -202,10 +248,14 @@ impl Table {
     ) -> Result<(), Violation> {
         for index in 0..self.indexes.len() {
             let of_table = &self.indexes[index];
-            key_of(of_table, &self.layout, old, &mut self.other_key);
-            key_of(of_table, &self.layout, new, &mut self.key);
-            if of_table.is_unique && self.key != self.other_key {
-                self.refuse_duplicate(index, &self.key)?;
+            let old = of_table
+                .layout
+                .of_row(&self.layout, old, &mut self.other_key);
+            let new = of_table.layout.of_row(&self.layout, new, &mut self.key);
+            let is_taken =
+                of_table.is_unique && new.key != old.key && of_table.first(new.key).is_some();
+            if is_taken {
+                return Err(self.duplicate(index));
             }
         }
         Ok(())
@@ -213,54 +263,33 @@ impl Table {
 
     fn move_entries(&mut self, id: TupleId, old: RowBytes<'_>, new: RowBytes<'_>) {
         for index in &mut self.indexes {
-            let old = key_of(index, &self.layout, old, &mut self.other_key);
-            let new = key_of(index, &self.layout, new, &mut self.key);
-            if old.bytes != new.bytes {
+            let old = index.layout.of_row(&self.layout, old, &mut self.other_key);
+            let new = index.layout.of_row(&self.layout, new, &mut self.key);
+            if old.key != new.key {
                 index.remove(old);
                 index.insert_new(new, id.into());
             }
         }
     }
 
-    fn overwrite(&mut self, id: TupleId, new: RowBytes<'_>) {
-        self.capture_row(id);
-        let slot = self.rows.get_mut(id.0);
-        let body = &mut slot[self.body.clone()];
-        let held = self.layout.text_bytes(body);
-        let mut number = self.layout.text_number(body);
-        if held == new.text.len() {
-            self.texts.get_mut(number, held).copy_from_slice(new.text);
-        } else {
-            self.texts.remove(number, held);
-            number = self.texts.insert(new.text);
-        }
-        body.copy_from_slice(new.body);
-        self.layout.set_text_number(body, number);
-    }
-
     /// Takes a row out of indexes and chain; its bytes stay until [`Self::free`].
-    pub(crate) fn detach(&mut self, id: TupleId, copy: &mut RowBuffer) {
+    pub(crate) fn detach(&mut self, id: TupleId) {
         self.capture_row(id);
-        copy.copy(self.row(id));
-        self.each_key(copy.bytes(), |index, key| index.remove(key));
-        self.chain.remove(&mut self.rows, id);
-        self.rows.get_mut(id.0)[0] &= !LIVE;
+        self.each_key_of(id, |index, key| index.remove(key));
+        self.chain.remove(&mut self.rows.slots, id);
+        *self.rows.flags_mut(id) &= !LIVE;
     }
 
     /// Undoes [`Self::detach`].
-    pub(crate) fn attach(&mut self, id: TupleId, copy: &mut RowBuffer) {
-        copy.copy(self.row(id));
-        self.each_key(copy.bytes(), |index, key| index.insert_new(key, id.into()));
-        self.chain.push_youngest(&mut self.rows, id);
-        self.rows.get_mut(id.0)[0] |= LIVE;
+    pub(crate) fn attach(&mut self, id: TupleId) {
+        self.each_key_of(id, |index, key| index.insert_new(key, id.into()));
+        self.chain.push_youngest(&mut self.rows.slots, id);
+        *self.rows.flags_mut(id) |= LIVE;
     }
 
     /// Frees the memory of a detached row.
     pub(crate) fn free(&mut self, id: TupleId) {
-        let body = &self.rows.get(id.0)[self.body.clone()];
-        let (number, text) = (self.layout.text_number(body), self.layout.text_bytes(body));
-        self.texts.remove(number, text);
-        self.rows.release(id.0);
+        self.rows.free(&self.layout, id);
     }
 
     /// Moves a row to disk: it has been copied to this place.
@@ -268,10 +297,8 @@ impl Table {
         self.capture_row(id);
         copy.copy(self.row(id));
         let evicted = self.add_evicted(copy, place);
-        self.each_key(copy.bytes(), |index, key| {
-            index.repoint(key, evicted.into());
-        });
-        self.chain.remove(&mut self.rows, id);
+        self.each_key_of(id, |index, key| index.repoint(key, evicted.into()));
+        self.chain.remove(&mut self.rows.slots, id);
         self.free(id);
     }
 
@@ -315,7 +342,7 @@ impl Table {
     /// Copies a row for the snapshot if it is older.
     #[inline]
     pub(crate) fn capture_row(&mut self, id: TupleId) {
-        let flags = &mut self.rows.get_mut(id.0)[0];
+        let flags = self.rows.flags_mut(id);
         if self.generation.renew(flags) {
             let mut capture = std::mem::take(&mut self.capture);
             capture.copy_row(self.row(id), &self.layout);
@@ -332,7 +359,7 @@ impl Table {
 
     /// Goes on to the next row in memory; see [`SlotArena::next_used`].
     pub(crate) fn next_row(&self, from: u32, looks_max: u32) -> Visit {
-        self.rows.next_used(from, looks_max)
+        self.rows.slots.next_used(from, looks_max)
     }
 
     /// The digest of all rows, wherever they are.
@@ -363,23 +390,30 @@ impl Table {
 
     /// Where the row with the primary key of `row` is.
     pub(crate) fn find_primary(&mut self, row: RowBytes<'_>) -> Option<Target> {
-        key_of(&self.indexes[0], &self.layout, row, &mut self.key);
-        Some(self.indexes[0].first(&self.key)?.target())
+        let primary = &self.indexes[0];
+        let key = primary.layout.of_row(&self.layout, row, &mut self.key);
+        Some(primary.first(key.key)?.target())
     }
 
     /// Notes that a row was used.
     #[inline]
     pub(crate) fn touch(&mut self, id: TupleId) {
         if self.chain.kind() != ChainKind::None {
-            self.chain.touch(&mut self.rows, id);
+            self.chain.touch(&mut self.rows.slots, id);
         }
     }
 
     /// The same for a row that the transaction may have deleted since.
     pub(crate) fn touch_if_live(&mut self, id: TupleId) {
-        if self.rows.get(id.0)[0] & LIVE != 0 {
+        if self.is_live(id) {
             self.touch(id);
         }
+    }
+
+    /// Whether the row is there, and not deleted by the transaction that runs.
+    #[inline]
+    pub(crate) fn is_live(&self, id: TupleId) -> bool {
+        self.rows.is_live(id)
     }
 
     /// The row that has not been used for longest.
@@ -389,24 +423,24 @@ impl Table {
 
     /// Whether the row is kept for a waiting transaction.
     pub(crate) fn is_pinned(&self, id: TupleId) -> bool {
-        self.rows.get(id.0)[0] & PINNED != 0
+        self.rows.flags(id) & PINNED != 0
     }
 
     /// Keeps the row, or no longer.
     pub(crate) fn set_pinned(&mut self, id: TupleId, is_pinned: bool) {
-        let flags = &mut self.rows.get_mut(id.0)[0];
+        let flags = self.rows.flags_mut(id);
         *flags = (*flags & !PINNED) | if is_pinned { PINNED } else { 0 };
     }
 
     /// Rows in memory.
     pub(crate) fn rows_in_memory(&self) -> usize {
-        self.rows.live()
+        self.rows.slots.live()
     }
 
     /// Bytes in use.
     pub(crate) fn live_bytes(&self) -> usize {
         let entries = self.evicted.live_bytes() + self.index_bytes();
-        self.rows.live_bytes() + self.texts.live_bytes() + entries + self.capture.held_bytes()
+        self.rows.live_bytes() + entries + self.capture.held_bytes()
     }
 
     /// Bytes that were allocated.
@@ -417,7 +451,7 @@ impl Table {
 
     /// Bytes of rows and texts that were allocated.
     pub(crate) fn row_bytes(&self) -> usize {
-        self.rows.held_bytes() + self.texts.held_bytes()
+        self.rows.held_bytes()
     }
 
     /// Bytes of all indexes.
@@ -426,18 +460,16 @@ impl Table {
     }
 }
 
-/// The row's key in an index.
-fn key_of<'k>(
-    index: &Index,
+/// Calls `change` for each index with the row's key in it; `key` is memory for one.
+fn each_key(
+    indexes: &mut [Index],
     layout: &RowLayout,
     row: RowBytes<'_>,
-    out: &'k mut Vec<u8>,
-) -> RowKey<'k> {
-    let declared_bytes = index
-        .layout
-        .encode_row(|column| layout.value(row, column), out);
-    RowKey {
-        bytes: out,
-        declared_bytes,
+    key: &mut Vec<u8>,
+    mut change: impl FnMut(&mut Index, RowKey<'_>),
+) {
+    for index in indexes {
+        let key = index.layout.of_row(layout, row, key);
+        change(index, key);
     }
 }

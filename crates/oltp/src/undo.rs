@@ -1,4 +1,7 @@
 //! What a transaction has to undo, newest last.
+//!
+//! Of a row that is changed where it is, its cells of fixed width are kept, and the texts that change.
+//! Other rows that change are kept whole: those whose keys change, or whose texts change their lengths.
 
 use std::ops::Range;
 
@@ -11,6 +14,10 @@ enum Change {
     Inserted,
     /// Body and texts of the row before, among the log's bytes.
     Replaced(Range<usize>, Range<usize>),
+    /// Cells of fixed width before.
+    Fixed(Range<usize>),
+    /// A text before, and where it is among the row's texts.
+    Text(usize, Range<usize>),
     Deleted,
 }
 
@@ -21,9 +28,50 @@ pub(crate) struct UndoLog {
     bytes: Vec<u8>,
 }
 
+/// Takes what one row is before it changes.
+pub(crate) struct RowUndo<'u> {
+    log: &'u mut UndoLog,
+    table: TableNumber,
+    id: TupleId,
+}
+
+impl RowUndo<'_> {
+    /// Its cells of fixed width.
+    #[inline]
+    pub(crate) fn fixed(&mut self, cells: &[u8]) {
+        let range = self.log.keep(cells);
+        self.note(Change::Fixed(range));
+    }
+
+    /// A text of it, and where that is among its texts.
+    pub(crate) fn text(&mut self, at: usize, text: &[u8]) {
+        let range = self.log.keep(text);
+        self.note(Change::Text(at, range));
+    }
+
+    fn note(&mut self, change: Change) {
+        self.log.changes.push((self.table, self.id, change));
+    }
+}
+
 impl UndoLog {
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    /// A row will be changed where it is.
+    pub(crate) fn of_row(&mut self, table: TableNumber, id: TupleId) -> RowUndo<'_> {
+        RowUndo {
+            log: self,
+            table,
+            id,
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
     }
 
     /// A row was added.
@@ -33,11 +81,7 @@ impl UndoLog {
 
     /// A row will be replaced; `row` is what it is now.
     pub(crate) fn replaced(&mut self, table: TableNumber, id: TupleId, row: RowBytes<'_>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(row.body);
-        let middle = self.bytes.len();
-        self.bytes.extend_from_slice(row.text);
-        let change = Change::Replaced(start..middle, middle..self.bytes.len());
+        let change = Change::Replaced(self.keep(row.body), self.keep(row.text));
         self.changes.push((table, id, change));
     }
 
@@ -57,7 +101,7 @@ impl UndoLog {
             let table = &mut tables[usize::from(number.0)];
             match change {
                 Change::Inserted => {
-                    table.detach(id, scratch);
+                    table.detach(id);
                     table.free(id);
                 }
                 Change::Replaced(body, text) => {
@@ -69,7 +113,9 @@ impl UndoLog {
                     let replaced = table.replace(id, scratch, before, columns);
                     replaced.expect("the keys were there before");
                 }
-                Change::Deleted => table.attach(id, scratch),
+                Change::Fixed(cells) => table.restore_fixed(id, &self.bytes[cells]),
+                Change::Text(at, text) => table.restore_text(id, at, &self.bytes[text]),
+                Change::Deleted => table.attach(id),
             }
         }
         self.bytes.clear();

@@ -127,7 +127,7 @@ impl Partition {
         wants.clear();
         for (index, key) in keys {
             let table = &self.tables[usize::from(index.table.0)];
-            table.indexes[usize::from(index.index)].each_equal(&bytes[key], |_, pointer| {
+            table.indexes[usize::from(index.index)].each_equal(key.of(&bytes), |_, pointer| {
                 if let Target::Evicted(id) = pointer.target() {
                     let place = table.evicted.get(id);
                     wants.push(Want {

@@ -1,7 +1,7 @@
 //! Indexes: from keys to pointers.
 //!
-//! * [`stored_key`]: a key as an index keeps it, three forms of it.
-//! * [`hash_index`]: by the whole key.
+//! * [`key`]: keys on their way to an index; [`stored_key`]: a key as an index keeps it, three forms of it.
+//! * [`number_hash_index`], [`bytes_hash_index`]: by the whole key.
 //! * [`ordered_index`]: a B+tree.
 //!
 //! An index keeps the whole key, so evicted rows are found, compared and counted without a look at
@@ -9,14 +9,19 @@
 //! distinct and rows of equal keys come in the same order whatever is on disk. One dispatch per
 //! operation picks kind and form; the code below is made for each.
 
-mod hash_index;
+mod bytes_hash_index;
+mod key;
+mod number_hash_index;
 mod ordered_index;
 mod stored_key;
 
-use crate::key_encoding::{KeyForm, KeyLayout};
+use crate::key_layout::{KeyForm, KeyLayout};
 use crate::pointer::Pointer;
+use crate::row_layout::RowLayout;
 use crate::schema::{ColumnDefinition, ColumnNumber, IndexDefinition, IndexKind};
-use hash_index::HashIndex;
+use bytes_hash_index::BytesHashIndex;
+pub(crate) use key::{Key, RowKey, SoughtKey};
+use number_hash_index::NumberHashIndex;
 use ordered_index::OrderedIndex;
 
 /// A scan's direction.
@@ -28,18 +33,10 @@ pub enum Direction {
     Descending,
 }
 
-/// A row's key as an index keeps it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowKey<'a> {
-    pub(crate) bytes: &'a [u8],
-    /// Bytes of it that are looked for.
-    pub(crate) declared_bytes: usize,
-}
-
 enum Entries {
-    HashWord(HashIndex<u64>),
-    HashWide(HashIndex<u128>),
-    HashBytes(HashIndex<Box<[u8]>>),
+    HashWord(NumberHashIndex<u64>),
+    HashWide(NumberHashIndex<u128>),
+    HashBytes(BytesHashIndex),
     OrderedWord(OrderedIndex<u64>),
     OrderedWide(OrderedIndex<u128>),
     OrderedBytes(OrderedIndex<Box<[u8]>>),
@@ -72,17 +69,18 @@ impl Index {
         definition: &IndexDefinition,
         primary: &[ColumnNumber],
         table: &[ColumnDefinition],
+        rows: &RowLayout,
     ) -> Self {
         let more = if definition.is_unique { &[] } else { primary };
-        let mut layout = KeyLayout::new(&definition.columns, more, table);
+        let mut layout = KeyLayout::new(&definition.columns, more, table, rows);
         if definition.kind == IndexKind::Hash && !definition.is_unique {
             // The hash is one of the key's beginning, which a number does not show.
-            layout.form = KeyForm::Bytes;
+            layout = layout.kept_as_bytes();
         }
-        let entries = match (definition.kind, layout.form) {
-            (IndexKind::Hash, KeyForm::Word) => Entries::HashWord(HashIndex::new()),
-            (IndexKind::Hash, KeyForm::Wide) => Entries::HashWide(HashIndex::new()),
-            (IndexKind::Hash, KeyForm::Bytes) => Entries::HashBytes(HashIndex::new()),
+        let entries = match (definition.kind, layout.form()) {
+            (IndexKind::Hash, KeyForm::Word) => Entries::HashWord(NumberHashIndex::new()),
+            (IndexKind::Hash, KeyForm::Wide) => Entries::HashWide(NumberHashIndex::new()),
+            (IndexKind::Hash, KeyForm::Bytes) => Entries::HashBytes(BytesHashIndex::new()),
             (IndexKind::Ordered, KeyForm::Word) => Entries::OrderedWord(OrderedIndex::new()),
             (IndexKind::Ordered, KeyForm::Wide) => Entries::OrderedWide(OrderedIndex::new()),
             (IndexKind::Ordered, KeyForm::Bytes) => Entries::OrderedBytes(OrderedIndex::new()),
@@ -102,15 +100,25 @@ impl Index {
         )
     }
 
+    /// Has what a look-up of this key begins with come into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: Key<'_>) {
+        match &self.entries {
+            Entries::HashWord(entries) => entries.prefetch(key),
+            Entries::HashWide(entries) => entries.prefetch(key),
+            _ => {}
+        }
+    }
+
     /// The pointer under the key of a unique index.
     #[inline]
-    pub(crate) fn first(&self, key: &[u8]) -> Option<Pointer> {
+    pub(crate) fn first(&self, key: Key<'_>) -> Option<Pointer> {
         debug_assert!(self.is_unique);
         with!(&self.entries, entries => entries.first(key))
     }
 
     /// Calls `visit` with every entry whose key begins like this, in order.
-    pub(crate) fn each_equal(&self, key: &[u8], mut visit: impl FnMut(&[u8], Pointer)) {
+    pub(crate) fn each_equal(&self, key: Key<'_>, mut visit: impl FnMut(&[u8], Pointer)) {
         if self.is_ordered() {
             self.scan(key, key, Direction::Ascending, |key, pointer| {
                 visit(key, pointer);
@@ -121,7 +129,7 @@ impl Index {
                 return self
                     .first(key)
                     .into_iter()
-                    .for_each(|found| visit(key, found));
+                    .for_each(|found| self.layout.with_encoded(key, |key| visit(key, found)));
             };
             entries.each_equal(key, visit);
         }
@@ -170,8 +178,8 @@ impl Index {
     /// When the index has no order.
     pub(crate) fn scan(
         &self,
-        from: &[u8],
-        to: &[u8],
+        from: Key<'_>,
+        to: Key<'_>,
         direction: Direction,
         visit: impl FnMut(&[u8], Pointer) -> bool,
     ) {

@@ -7,8 +7,9 @@
 //! 3. A node that has become empty is taken out. Nodes are never merged: what a table has lost it
 //!    tends to gain again, and rows that go to disk stay in their indexes.
 
+use super::Direction;
+use super::key::{Key, RowKey};
 use super::stored_key::StoredKey;
-use super::{Direction, RowKey};
 use crate::pointer::Pointer;
 
 /// Entries of a leaf, and children of an inner node, at most.
@@ -126,14 +127,14 @@ impl<K: StoredKey> OrderedIndex<K> {
         }
     }
 
-    pub(super) fn first(&self, key: &[u8]) -> Option<Pointer> {
-        let probe = K::probe(key, 0);
+    pub(super) fn first(&self, key: Key<'_>) -> Option<Pointer> {
+        let probe = K::probe(key);
         let (entries, ..) = self.leaf(self.leaf_of(probe));
         find(entries, probe).map(|at| entries[at].pointer)
     }
 
     pub(super) fn pointer_mut(&mut self, key: RowKey<'_>) -> Option<&mut Pointer> {
-        let probe = K::probe(key.bytes, 0);
+        let probe = K::probe(key.key);
         let leaf = self.leaf_of(probe);
         let Node::Leaf { entries, .. } = self.node_mut(leaf) else {
             unreachable!("a descent ends at a leaf");
@@ -143,7 +144,7 @@ impl<K: StoredKey> OrderedIndex<K> {
 
     /// Adds an entry; false if there is one with its key.
     pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) -> bool {
-        let probe = K::probe(key.bytes, 0);
+        let probe = K::probe(key.key);
         let Ok(split) = self.insert_below(self.root, probe, pointer) else {
             return false;
         };
@@ -247,7 +248,7 @@ impl<K: StoredKey> OrderedIndex<K> {
     }
 
     pub(super) fn remove(&mut self, key: RowKey<'_>) -> bool {
-        let probe = K::probe(key.bytes, 0);
+        let probe = K::probe(key.key);
         if self.remove_below(self.root, probe).is_none() {
             return false;
         }
@@ -302,12 +303,12 @@ impl<K: StoredKey> OrderedIndex<K> {
 
     pub(super) fn scan(
         &self,
-        from: &[u8],
-        to: &[u8],
+        from: Key<'_>,
+        to: Key<'_>,
         direction: Direction,
         mut visit: impl FnMut(&[u8], Pointer) -> bool,
     ) {
-        let (first, last) = (K::probe(from, 0), K::probe(to, u8::MAX));
+        let (first, last) = (K::probe(from), K::last(to));
         let mut show = |entry: &Entry<K>| entry.key.with_encoded(|key| visit(key, entry.pointer));
         match direction {
             Direction::Ascending => {

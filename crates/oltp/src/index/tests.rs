@@ -9,6 +9,7 @@ use types::{ColumnType, Value};
 
 use super::*;
 use crate::pointer::{EvictedId, TupleId};
+use crate::row_layout::RowBuffer;
 
 fn columns() -> Vec<ColumnDefinition> {
     vec![
@@ -25,7 +26,7 @@ fn index(kind: IndexKind, is_unique: bool, key: &[usize]) -> Index {
         kind,
         is_unique,
     };
-    Index::new(&definition, &[1], &columns())
+    Index::new(&definition, &[1], &columns(), &RowLayout::new(&columns()))
 }
 
 /// The cells of the row of a number.
@@ -38,19 +39,37 @@ fn cell(number: i64, column: usize) -> Value<'static> {
     }
 }
 
-fn row_key(index: &Index, number: i64) -> (Vec<u8>, usize) {
-    let mut key = Vec::new();
-    let declared = index
-        .layout
-        .encode_row(|column| cell(number, column), &mut key);
-    (key, declared)
+/// The row of a number.
+fn row(number: i64) -> RowBuffer {
+    let mut row = RowBuffer::default();
+    let values: Vec<Value<'_>> = (0..3).map(|column| cell(number, column)).collect();
+    let encoded = RowLayout::new(&columns()).encode(&values, &mut row);
+    encoded.expect("the values fit");
+    row
 }
 
-/// What is looked for, cut after some columns.
-fn beginning(index: &Index, number: i64, columns: &[usize]) -> Vec<u8> {
-    let values: Vec<Value<'_>> = columns.iter().map(|column| cell(number, *column)).collect();
+/// Does something with the key of a row.
+fn with_key<R>(index: &mut Index, number: i64, act: impl FnOnce(&mut Index, RowKey<'_>) -> R) -> R {
+    let (row, mut buffer) = (row(number), Vec::new());
+    let layout = index.layout.clone();
+    let key = layout.of_row(&RowLayout::new(&columns()), row.bytes(), &mut buffer);
+    act(index, key)
+}
+
+/// The encoding of a row's key.
+fn encoded(number: i64, columns: &[usize], is_unique: bool) -> Vec<u8> {
+    let more = [1].into_iter();
+    let more = more.filter(|column| !is_unique && !columns.contains(column));
+    let all: Vec<usize> = columns.iter().copied().chain(more).collect();
+    beginning(number, &all)
+}
+
+/// The encoding of the cells of some columns.
+fn beginning(number: i64, of_key: &[usize]) -> Vec<u8> {
+    let values: Vec<Value<'_>> = of_key.iter().map(|column| cell(number, *column)).collect();
+    let layout = KeyLayout::new(of_key, &[], &columns(), &RowLayout::new(&columns()));
     let mut key = Vec::new();
-    assert!(index.layout.encode(&values, &mut key));
+    assert!(layout.encode(&values, &mut key));
     key
 }
 
@@ -65,24 +84,33 @@ fn range(model: &Model, from: &[u8], to: &[u8]) -> Vec<Pointer> {
 
 fn check_equal(index: &Index, model: &Model, random: &mut StdRng, columns: &[usize]) {
     let at = random.random_range(0..400);
-    let looked_for = beginning(index, at, columns);
+    let looked_for = beginning(at, columns);
     let expected = range(model, &looked_for, &looked_for);
+    let mut buffer = Vec::new();
+    let mut seek = |number: i64, columns: &[usize]| {
+        let values: Vec<_> = columns.iter().map(|column| cell(number, *column)).collect();
+        let sought = index.layout.seek(&values, &mut buffer);
+        sought.expect("the values fit")
+    };
+    let some = &columns[..random.random_range(1..=columns.len())];
+    let last = at + random.random_range(0..30);
+    let (whole, first_key, last_key) = (seek(at, columns), seek(at, some), seek(last, some));
     let mut found = Vec::new();
-    index.each_equal(&looked_for, |_, pointer| found.push(pointer));
+    index.each_equal(whole.of(&buffer), |_, pointer| found.push(pointer));
     assert_eq!(found, expected);
     if index.is_unique {
-        assert_eq!(index.first(&looked_for), expected.first().copied());
+        let first = index.first(whole.of(&buffer));
+        assert_eq!(first, expected.first().copied());
     }
     if !index.is_ordered() {
         return;
     }
-    let some = &columns[..random.random_range(1..=columns.len())];
-    let from = beginning(index, at, some);
-    let to = beginning(index, at + random.random_range(0..30), some);
+    let (from, to) = (beginning(at, some), beginning(last, some));
     let expected = range(model, &from, &to);
     for direction in [Direction::Ascending, Direction::Descending] {
         let mut found = Vec::new();
-        index.scan(&from, &to, direction, |_, pointer| {
+        let (first, last) = (first_key.of(&buffer), last_key.of(&buffer));
+        index.scan(first, last, direction, |_, pointer| {
             found.push(pointer);
             true
         });
@@ -101,26 +129,28 @@ fn compare_with_model(kind: IndexKind, is_unique: bool, columns: &[usize], seed:
     let empty_bytes = index.held_bytes();
     for step in 0..12_000_u32 {
         let number = random.random_range(0..400);
-        let (bytes, declared_bytes) = row_key(&index, number);
-        let key = RowKey {
-            bytes: &bytes,
-            declared_bytes,
-        };
+        let bytes = encoded(number, columns, is_unique);
         let comes = random.random_ratio(if step < 6_000 { 3 } else { 1 }, 4);
         match model.contains_key(&bytes) {
             false if comes => {
-                assert!(index.insert(key, TupleId(step).into()));
+                let insert =
+                    |index: &mut Index, key: RowKey<'_>| index.insert(key, TupleId(step).into());
+                assert!(with_key(&mut index, number, insert));
                 model.insert(bytes, TupleId(step).into());
             }
             true if random.random_ratio(1, 5) => {
-                index.repoint(key, EvictedId(step).into());
+                with_key(&mut index, number, |index, key| {
+                    index.repoint(key, EvictedId(step).into());
+                });
                 model.insert(bytes, EvictedId(step).into());
             }
             true if comes && random.random_ratio(1, 5) => {
-                assert!(!index.insert(key, TupleId(step).into()), "its key is taken");
+                let insert =
+                    |index: &mut Index, key: RowKey<'_>| index.insert(key, TupleId(step).into());
+                assert!(!with_key(&mut index, number, insert), "its key is taken");
             }
             true if !comes => {
-                index.remove(key);
+                with_key(&mut index, number, Index::remove);
                 model.remove(&bytes);
             }
             _ => {}
@@ -129,12 +159,9 @@ fn compare_with_model(kind: IndexKind, is_unique: bool, columns: &[usize], seed:
     }
     assert!(index.held_bytes() > empty_bytes);
     while let Some((key, _)) = model.pop_first() {
-        let number = (0..400).find(|number| row_key(&index, *number).0 == key);
-        let (bytes, declared_bytes) = row_key(&index, number.expect("it was made of one"));
-        index.remove(RowKey {
-            bytes: &bytes,
-            declared_bytes,
-        });
+        let number = (0..400).find(|number| encoded(*number, columns, is_unique) == key);
+        let number = number.expect("it was made of one");
+        with_key(&mut index, number, Index::remove);
     }
     let mut left = 0;
     index.each_entry(|_, _| left += 1);
@@ -166,12 +193,9 @@ fn ordered_indexes_do_what_a_map_does() {
 fn rising_keys_take_little_room() {
     let mut index = index(IndexKind::Ordered, true, &[1]);
     for number in 0..100_000 {
-        let (bytes, declared_bytes) = row_key(&index, number);
-        let key = RowKey {
-            bytes: &bytes,
-            declared_bytes,
-        };
-        index.insert_new(key, TupleId(number as u32).into());
+        with_key(&mut index, number, |index, key| {
+            index.insert_new(key, TupleId(number as u32).into());
+        });
     }
     let each = index.held_bytes() / 100_000;
     assert!(each < 30, "{each} bytes an entry");

@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 use super::{Answer, Batch, Found, Tracking, Transaction, Want};
+use crate::index::SoughtKey;
+use crate::lru_chain::ChainKind;
 use crate::pointer::{EvictedId, Target, TupleId};
+use crate::random::Random;
 use crate::row_layout::RowBytes;
 use crate::schema::{IndexId, TableNumber};
 use crate::statement::{Columns, Scan, Statement};
@@ -19,22 +22,34 @@ impl Transaction<'_> {
         self.start_queueing();
         self.work.was_executed = true;
         let statements = std::mem::take(&mut self.work.statements);
-        let reads = |statement: &Statement| {
-            matches!(statement, Statement::Get { .. } | Statement::Scan { .. })
-        };
-        let result = if statements.iter().any(reads) && !statements.iter().all(reads) {
-            Err(Violation::MixedBatch.into())
-        } else {
-            statements
-                .iter()
-                .try_for_each(|statement| self.run(statement))
-        };
+        let result = self.run_all(&statements);
         self.work.statements = statements;
         result?;
         Ok(Batch {
+            finder: self.finder(),
             tables: self.tables,
             work: self.work,
         })
+    }
+
+    fn run_all(&mut self, statements: &[Statement]) -> Result<(), Stop> {
+        let reads = |statement: &Statement| {
+            matches!(statement, Statement::Get { .. } | Statement::Scan { .. })
+        };
+        let first_reads = statements.first().is_some_and(reads);
+        if statements
+            .iter()
+            .any(|statement| reads(statement) != first_reads)
+        {
+            return Err(Violation::MixedBatch.into());
+        }
+        for statement in statements {
+            self.run(statement)?;
+        }
+        if first_reads {
+            (0..statements.len()).for_each(|answer| self.use_rows(answer));
+        }
+        Ok(())
     }
 
     fn run(&mut self, statement: &Statement) -> Result<(), Stop> {
@@ -62,28 +77,38 @@ impl Transaction<'_> {
                 key,
                 changes,
             } => self.run_update(*index, key, changes),
+            Statement::UpdateRow { table, id, changes } => {
+                self.run_on_row(*table, *id, |transaction| {
+                    transaction.update_row_at(*table, *id, changes)
+                })
+            }
             Statement::Delete { index, key } => self.run_delete(*index, key),
+            Statement::DeleteRow { table, id } => self.run_on_row(*table, *id, |transaction| {
+                transaction.delete_row_at(*table, *id);
+                Ok(())
+            }),
         }
     }
 
     #[inline]
-    fn run_get(
-        &mut self,
-        index: IndexId,
-        key: &Range<usize>,
-        columns: Columns,
-    ) -> Result<(), Stop> {
-        let start = self.work.found.len();
+    fn run_get(&mut self, index: IndexId, key: &SoughtKey, columns: Columns) -> Result<(), Stop> {
+        let work = &mut *self.work;
+        let start = work.found.len();
         let of_table = &self.tables[usize::from(index.table.0)].indexes[usize::from(index.index)];
-        let (bytes, found) = (&mut self.work.bytes, &mut self.work.found);
+        let key = key.of(&work.bytes);
+        let (keys, found) = (&mut work.found_keys, &mut work.found);
         if of_table.is_unique {
-            let pointer = of_table.first(&bytes[key.clone()]);
-            let key = key.clone();
-            found.extend(pointer.map(|pointer| Found { pointer, key }));
+            if let Some(pointer) = of_table.first(key) {
+                found.push(Found::new(pointer, keys, |keys| {
+                    let append = |key: &[u8]| keys.extend_from_slice(key);
+                    of_table.layout.with_encoded(key, append);
+                }));
+            }
         } else {
-            let looked_for = bytes[key.clone()].to_vec();
-            of_table.each_equal(&looked_for, |key, pointer| {
-                found.push(Found::new(key, pointer, bytes));
+            of_table.each_equal(key, |key, pointer| {
+                found.push(Found::new(pointer, keys, |keys| {
+                    keys.extend_from_slice(key)
+                }));
             });
         }
         self.use_found(index, start, columns)
@@ -92,20 +117,20 @@ impl Transaction<'_> {
     fn run_scan(
         &mut self,
         index: IndexId,
-        from: &Range<usize>,
-        to: &Range<usize>,
+        from: &SoughtKey,
+        to: &SoughtKey,
         options: Scan,
     ) -> Result<(), Stop> {
-        let start = self.work.found.len();
+        let work = &mut *self.work;
+        let start = work.found.len();
         let of_table = &self.tables[usize::from(index.table.0)].indexes[usize::from(index.index)];
-        let (from, to) = (
-            self.work.bytes[from.clone()].to_vec(),
-            self.work.bytes[to.clone()].to_vec(),
-        );
-        let (bytes, found) = (&mut self.work.bytes, &mut self.work.found);
+        let (from, to) = (from.of(&work.bytes), to.of(&work.bytes));
+        let (keys, found) = (&mut work.found_keys, &mut work.found);
         if options.rows_max > 0 {
-            of_table.scan(&from, &to, options.direction, |key, pointer| {
-                found.push(Found::new(key, pointer, bytes));
+            of_table.scan(from, to, options.direction, |key, pointer| {
+                found.push(Found::new(pointer, keys, |keys| {
+                    keys.extend_from_slice(key)
+                }));
                 found.len() - start < options.rows_max
             });
         }
@@ -118,7 +143,7 @@ impl Transaction<'_> {
         for at in start..self.work.found.len() {
             let pointer = self.work.found[at].pointer;
             match pointer.target() {
-                Target::Memory(id) => self.use_row(index.table, id),
+                Target::Memory(id) => self.tables[usize::from(index.table.0)].prefetch_row(id),
                 Target::Evicted(_) if is_key_enough => {}
                 Target::Evicted(id) => {
                     if let Some(id) = self.want(index.table, id)? {
@@ -132,18 +157,25 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    #[inline]
-    fn use_row(&mut self, table: TableNumber, id: TupleId) {
-        let is_tracked = match self.tracking {
-            Tracking::All(is_tracked) => is_tracked,
-            Tracking::Each(alpha) => self.chance.unit() < alpha,
-        };
-        let of_table = &mut self.tables[usize::from(table.0)];
-        of_table.accesses += 1;
-        if is_tracked {
-            of_table.touch(id);
+    /// Notes that the rows of an answer were used, and asks for their texts. By now the rows themselves
+    /// have come, all of the batch.
+    fn use_rows(&mut self, answer: usize) {
+        let Answer { index, ref found } = self.work.answers[answer];
+        let table = &mut self.tables[usize::from(index.table.0)];
+        let has_chain = table.chain.kind() != ChainKind::None;
+        for found in &self.work.found[found.clone()] {
+            let Target::Memory(id) = found.pointer.target() else {
+                continue;
+            };
+            table.accesses += 1;
+            table.prefetch_text(id);
+            if has_chain {
+                if is_tracked(self.tracking, &mut self.chance) {
+                    table.touch(id);
+                }
+                self.work.used.push((index.table, id));
+            }
         }
-        self.work.used.push((table, id));
     }
 
     /// Notes that an evicted row is needed, or brings it back at once.
@@ -179,18 +211,18 @@ impl Transaction<'_> {
     fn run_update(
         &mut self,
         index: IndexId,
-        key: &Range<usize>,
+        key: &SoughtKey,
         changes: &Range<usize>,
     ) -> Result<(), Stop> {
         self.find_targets(index, key)?;
         for at in 0..self.work.targets.len() {
-            self.update_row(index.table, self.work.targets[at], changes)?;
+            self.update_row_at(index.table, self.work.targets[at], changes)?;
         }
         self.answer(index, self.work.targets.len());
         Ok(())
     }
 
-    fn update_row(
+    fn update_row_at(
         &mut self,
         number: TableNumber,
         id: TupleId,
@@ -198,10 +230,15 @@ impl Transaction<'_> {
     ) -> Result<(), Stop> {
         let work = &mut *self.work;
         let table = &mut self.tables[usize::from(number.0)];
+        let changes = &work.changes[changes.clone()];
+        if table.is_patchable(id, changes) {
+            let mut undo = work.undo.of_row(number, id);
+            table.patch(id, changes, &work.bytes, &mut undo);
+            return Ok(());
+        }
         let row = table.row(id);
         work.undo.replaced(number, id, row);
         work.row.copy(row);
-        let changes = &work.changes[changes.clone()];
         let replaced = changes
             .iter()
             .try_for_each(|change| {
@@ -218,22 +255,41 @@ impl Transaction<'_> {
         Ok(replaced?)
     }
 
-    fn run_delete(&mut self, index: IndexId, key: &Range<usize>) -> Result<(), Stop> {
+    fn run_delete(&mut self, index: IndexId, key: &SoughtKey) -> Result<(), Stop> {
         self.find_targets(index, key)?;
-        for &id in &self.work.targets {
-            let table = &mut self.tables[usize::from(index.table.0)];
-            table.detach(id, &mut self.work.row);
-            self.work.undo.deleted(index.table, id);
+        for at in 0..self.work.targets.len() {
+            self.delete_row_at(index.table, self.work.targets[at]);
         }
         self.answer(index, self.work.targets.len());
         Ok(())
     }
 
+    fn delete_row_at(&mut self, table: TableNumber, id: TupleId) {
+        self.tables[usize::from(table.0)].detach(id);
+        self.work.undo.deleted(table, id);
+    }
+
+    /// Runs a statement on a row that was found, unless it has been deleted since.
+    fn run_on_row(
+        &mut self,
+        table: TableNumber,
+        id: TupleId,
+        change: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let is_live = self.tables[usize::from(table.0)].is_live(id);
+        if is_live {
+            change(self)?;
+        }
+        self.answer(IndexId { table, index: 0 }, usize::from(is_live));
+        Ok(())
+    }
+
     /// Leaves in `targets` the rows in memory that a statement changes; evicted ones are noted.
-    fn find_targets(&mut self, index: IndexId, key: &Range<usize>) -> Result<(), Stop> {
+    fn find_targets(&mut self, index: IndexId, key: &SoughtKey) -> Result<(), Stop> {
         self.work.targets.clear();
         let start = self.work.found.len();
         self.run_get(index, key, Columns::All)?;
+        self.use_rows(self.work.answers.len() - 1);
         self.work.answers.pop();
         let found = self.work.found.drain(start..);
         let in_memory = found.filter_map(|found| match found.pointer.target() {
@@ -249,5 +305,13 @@ impl Transaction<'_> {
             index,
             found: 0..rows,
         });
+    }
+}
+
+#[inline]
+fn is_tracked(tracking: Tracking, chance: &mut Random) -> bool {
+    match tracking {
+        Tracking::All(is_tracked) => is_tracked,
+        Tracking::Each(alpha) => chance.unit() < alpha,
     }
 }

@@ -1,6 +1,8 @@
 //! A transaction: queues statements, runs them in batches, and notes what it would need from disk.
 //!
-//! 1. Statements are queued; their arguments are checked and copied into one buffer.
+//! 1. Statements are queued; their arguments are checked and copied into one buffer. What a look-up in a hash
+//!    index begins with is asked for already (*group prefetching*): the look-ups of a batch wait for
+//!    memory together, and so do the rows that they find, and then the texts of these.
 //! 2. [`Transaction::execute`] runs them in order. A batch that reads shows rows where they are, so
 //!    nothing is copied, and the same batch must not write.
 //! 3. A statement that meets an evicted row notes its place and goes on: the transaction is in its
@@ -21,10 +23,12 @@ use std::ops::Range;
 use types::Value;
 
 use crate::evicted_entries::BlockPlace;
+use crate::index::SoughtKey;
 use crate::partition_set::{PartitionNumber, PartitionPlace};
 use crate::pointer::{EvictedId, Pointer, Target, TupleId};
 use crate::procedure::find_index;
 use crate::random::Random;
+use crate::row::{Finder, RowHandle};
 use crate::row_layout::RowBuffer;
 use crate::schema::{ColumnNumber, IndexId, TableNumber};
 use crate::statement::{CellChange, Columns, Scan, Statement};
@@ -75,9 +79,11 @@ pub(crate) struct Workspace {
     old: RowBuffer,
     statements: Vec<Statement>,
     changes: Vec<CellChange>,
-    /// Arguments of statements, then keys of evicted rows that were found.
+    /// Arguments of statements.
     bytes: Vec<u8>,
     found: Vec<Found>,
+    /// Keys of evicted rows that were found.
+    found_keys: Vec<u8>,
     answers: Vec<Answer>,
     targets: Vec<TupleId>,
     was_executed: bool,
@@ -92,12 +98,13 @@ struct Found {
 
 impl Found {
     /// Keeps the key, which of an evicted row is all there is.
-    fn new(key: &[u8], pointer: Pointer, bytes: &mut Vec<u8>) -> Self {
-        let start = bytes.len();
+    #[inline]
+    fn new(pointer: Pointer, keys: &mut Vec<u8>, append_key: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let start = keys.len();
         if matches!(pointer.target(), Target::Evicted(_)) {
-            bytes.extend_from_slice(key);
+            append_key(keys);
         }
-        let key = start..bytes.len();
+        let key = start..keys.len();
         Self { pointer, key }
     }
 }
@@ -139,6 +146,7 @@ impl Workspace {
             + self.statements.capacity() * size_of::<Statement>()
             + self.changes.capacity() * size_of::<CellChange>()
             + self.found.capacity() * size_of::<Found>()
+            + self.found_keys.capacity()
             + self.answers.capacity() * size_of::<Answer>()
             + self.targets.capacity() * size_of::<TupleId>()
     }
@@ -180,6 +188,7 @@ impl Workspace {
         self.changes.clear();
         self.bytes.clear();
         self.found.clear();
+        self.found_keys.clear();
         self.answers.clear();
         self.was_executed = false;
     }
@@ -323,7 +332,62 @@ impl<'p> Transaction<'p> {
         changes: &[(ColumnNumber, Value<'_>)],
     ) -> Result<StatementNumber, Stop> {
         let key = self.whole_key(index, key)?;
-        let table = &self.tables[usize::from(index.table.0)];
+        let changes = self.changes(index.table, changes)?;
+        Ok(self.queue(Statement::Update {
+            index,
+            key,
+            changes,
+        }))
+    }
+
+    /// Queues: other cells for a row that this transaction has found. A row that it has deleted since does
+    /// not count.
+    pub fn update_row(
+        &mut self,
+        row: RowHandle,
+        changes: &[(ColumnNumber, Value<'_>)],
+    ) -> Result<StatementNumber, Stop> {
+        let RowHandle { table, id, .. } = self.own(row)?;
+        let changes = self.changes(table, changes)?;
+        Ok(self.queue(Statement::UpdateRow { table, id, changes }))
+    }
+
+    /// Queues: no more rows with this key.
+    pub fn delete(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<StatementNumber, Stop> {
+        let key = self.whole_key(index, key)?;
+        Ok(self.queue(Statement::Delete { index, key }))
+    }
+
+    /// Queues: a row that this transaction has found goes. One that it has deleted since does not count.
+    pub fn delete_row(&mut self, row: RowHandle) -> Result<StatementNumber, Stop> {
+        let RowHandle { table, id, .. } = self.own(row)?;
+        Ok(self.queue(Statement::DeleteRow { table, id }))
+    }
+
+    /// The row, if this side of the transaction has found it.
+    fn own(&mut self, row: RowHandle) -> Result<RowHandle, Violation> {
+        self.start_queueing();
+        if row.finder == self.finder() {
+            Ok(row)
+        } else {
+            Err(Violation::FoundElsewhere)
+        }
+    }
+
+    fn finder(&self) -> Finder {
+        Finder {
+            transaction: self.circumstances.number,
+            partition: self.place.number,
+        }
+    }
+
+    /// Checks changes and keeps their values: their place.
+    fn changes(
+        &mut self,
+        table: TableNumber,
+        changes: &[(ColumnNumber, Value<'_>)],
+    ) -> Result<Range<usize>, Violation> {
+        let table = &self.tables[usize::from(table.0)];
         let start = self.work.changes.len();
         for (column, value) in changes {
             table.layout.check(*column, value)?;
@@ -331,17 +395,7 @@ impl<'p> Transaction<'p> {
             let change = CellChange::new(*column, column_type, value, &mut self.work.bytes);
             self.work.changes.push(change);
         }
-        Ok(self.queue(Statement::Update {
-            index,
-            key,
-            changes: start..start + changes.len(),
-        }))
-    }
-
-    /// Queues: no more rows with this key.
-    pub fn delete(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<StatementNumber, Stop> {
-        let key = self.whole_key(index, key)?;
-        Ok(self.queue(Statement::Delete { index, key }))
+        Ok(start..self.work.changes.len())
     }
 
     fn start_queueing(&mut self) {
@@ -355,21 +409,21 @@ impl<'p> Transaction<'p> {
         StatementNumber(self.work.statements.len() - 1)
     }
 
-    fn whole_key(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<Range<usize>, Violation> {
+    #[inline]
+    fn whole_key(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<SoughtKey, Violation> {
         self.start_queueing();
-        if !find_index(self.tables, index)?.layout.is_whole(key.len()) {
-            return Err(Violation::Key { index });
-        }
-        self.key(index, key)
+        let of_table = find_index(self.tables, index)?;
+        let sought = of_table.layout.seek(key, &mut self.work.bytes);
+        let whole = sought.filter(|_| of_table.layout.is_whole(key.len()));
+        let whole = whole.ok_or(Violation::Key { index })?;
+        of_table.prefetch(whole.of(&self.work.bytes));
+        Ok(whole)
     }
 
-    fn key(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<Range<usize>, Violation> {
-        let start = self.work.bytes.len();
+    #[inline]
+    fn key(&mut self, index: IndexId, key: &[Value<'_>]) -> Result<SoughtKey, Violation> {
         let layout = &find_index(self.tables, index)?.layout;
-        if layout.encode(key, &mut self.work.bytes) {
-            Ok(start..self.work.bytes.len())
-        } else {
-            Err(Violation::Key { index })
-        }
+        let sought = layout.seek(key, &mut self.work.bytes);
+        sought.ok_or(Violation::Key { index })
     }
 }

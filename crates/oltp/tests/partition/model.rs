@@ -69,6 +69,17 @@ fn run(rows: &mut Rows, operation: &Operation, reply: &mut Vec<u8>) -> Option<()
                 *row = (group, operation.row_text());
             }
         }
+        Kind::Refill => {
+            let row = rows.get_mut(&id);
+            reply.push(row.is_some().into());
+            if let Some((_, text)) = row {
+                *text = operation.refilled(text.as_deref());
+            }
+        }
+        Kind::TakeOut => match rows.remove(&id) {
+            Some(_) => reply.extend([1, 0, 0]),
+            None => reply.push(0),
+        },
         Kind::Delete => reply.push(rows.remove(&id).is_some().into()),
         Kind::Count => {
             let of_group = rows.iter().filter(|(_, row)| row.0 == group);

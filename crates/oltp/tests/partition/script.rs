@@ -1,8 +1,8 @@
 //! A procedure that does what its parameters say: a list of operations.
 
 use oltp::{
-    ColumnDefinition, Columns, Direction, IndexId, IndexKind, Procedure, Row, Scan, Stop,
-    TableDefinition, TableNumber, Transaction,
+    ColumnDefinition, Columns, Direction, IndexId, IndexKind, Procedure, Row, RowHandle, Scan,
+    Stop, TableDefinition, TableNumber, Transaction,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -28,17 +28,23 @@ pub enum Kind {
     Insert,
     Update,
     Delete,
+    /// A row that was found gets another text, as long as the one it has.
+    Refill,
+    /// A row that was found goes; then it cannot be changed.
+    TakeOut,
     ScanUp,
     ScanDown,
     Count,
     Abort,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 10] = [
     Kind::Get,
     Kind::Insert,
     Kind::Update,
     Kind::Delete,
+    Kind::Refill,
+    Kind::TakeOut,
     Kind::ScanUp,
     Kind::ScanDown,
     Kind::Count,
@@ -72,6 +78,12 @@ impl Operation {
         }
     }
 
+    /// The text of a row that has this one: as long, if it has one.
+    pub fn refilled(&self, text: Option<&[u8]>) -> Option<Vec<u8>> {
+        let (byte, length) = self.text?;
+        Some(vec![byte; text.map_or(length.into(), <[u8]>::len)])
+    }
+
     /// The text of the row.
     pub fn row_text(&self) -> Option<Vec<u8>> {
         self.text.map(|(byte, length)| vec![byte; length.into()])
@@ -96,8 +108,10 @@ pub fn some_transaction(random: &mut StdRng, ids: i64) -> Vec<Operation> {
             kind: match random.random_range(0..100) {
                 0..25 => Kind::Get,
                 25..60 => Kind::Insert,
-                60..75 => Kind::Update,
-                75..82 => Kind::Delete,
+                60..68 => Kind::Update,
+                68..76 => Kind::Refill,
+                76..80 => Kind::Delete,
+                80..82 => Kind::TakeOut,
                 82..88 => Kind::ScanUp,
                 88..92 => Kind::ScanDown,
                 92..97 => Kind::Count,
@@ -201,19 +215,62 @@ fn run(
         }
         Kind::Update => transaction.update(by_id, &id, &[(1, group[0]), (2, text)])?,
         Kind::Delete => transaction.delete(by_id, &id)?,
+        Kind::Refill | Kind::TakeOut => {
+            let get = transaction.get(by_id, &id, Columns::All)?;
+            let Some(row) = transaction.execute()?.row(get) else {
+                reply.push(0);
+                return Ok(());
+            };
+            let refilled = operation.refilled(row_text(&row)?);
+            let (row, text) = (row.handle()?, refilled.as_deref());
+            return match operation.kind {
+                Kind::Refill => refill(transaction, row, text, reply),
+                _ => take_out(transaction, row, text, reply),
+            };
+        }
     };
     let rows = transaction.execute()?.count(changed);
     reply.push(rows as u8);
     Ok(())
 }
 
+fn refill(
+    transaction: &mut Transaction<'_>,
+    row: RowHandle,
+    text: Option<&[u8]>,
+    reply: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let text = text.map_or(Value::Null, Value::Bytes);
+    let update = transaction.update_row(row, &[(2, text)])?;
+    reply.push(transaction.execute()?.count(update) as u8);
+    Ok(())
+}
+
+fn take_out(
+    transaction: &mut Transaction<'_>,
+    row: RowHandle,
+    text: Option<&[u8]>,
+    reply: &mut Vec<u8>,
+) -> Result<(), Stop> {
+    let text = text.map_or(Value::Null, Value::Bytes);
+    let delete = transaction.delete_row(row)?;
+    let update = transaction.update_row(row, &[(2, text)])?;
+    let again = transaction.delete_row(row)?;
+    let batch = transaction.execute()?;
+    reply.extend([delete, update, again].map(|statement| batch.count(statement) as u8));
+    Ok(())
+}
+
+fn row_text<'t>(row: &Row<'t>) -> Result<Option<&'t [u8]>, Stop> {
+    Ok(match row.value(2)? {
+        Value::Bytes(text) => Some(text),
+        _ => None,
+    })
+}
+
 fn show<'t>(rows: impl Iterator<Item = Row<'t>>, reply: &mut Vec<u8>) -> Result<(), Stop> {
     for row in rows {
-        let text = match row.value(2)? {
-            Value::Bytes(text) => Some(text),
-            _ => None,
-        };
-        show_row(row.int(0)?, row.int(1)?, text, reply);
+        show_row(row.int(0)?, row.int(1)?, row_text(&row)?, reply);
     }
     reply.push(b'.');
     Ok(())

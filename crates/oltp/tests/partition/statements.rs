@@ -1,9 +1,16 @@
 //! Statements that break a rule stop their transaction and change nothing.
 
-use oltp::{Outcome, Stop, Violation};
-use sim::SimulatedDisk;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use crate::script::{Kind, Operation};
+use oltp::{
+    Call, Columns, IndexId, Outcome, Partition, PartitionPlan, Procedure, ProcedureNumber,
+    RowHandle, Stop, TableNumber, Transaction, Violation,
+};
+use sim::{SimulatedDisk, environment};
+use types::Value;
+
+use crate::script::{Kind, Operation, tables};
 use crate::world::{execute, open, run};
 
 fn operation(kind: Kind, id: i64, group: i64) -> Operation {
@@ -46,5 +53,58 @@ fn a_value_beyond_its_column_is_refused() {
     let mut partition = open(&SimulatedDisk::new(1), None, false).expect("nothing fails");
     let (outcome, _) = execute(&mut partition, &[operation(Kind::Insert, 1, 1 << 40)]);
     let expected = Stop::Violation(Violation::Type { column: 1 });
+    assert_eq!(outcome, Outcome::Stopped(expected));
+}
+
+/// Keeps where it found a row from one call to the next, which it must not.
+#[derive(Default)]
+struct Keeper(Mutex<Option<RowHandle>>);
+
+impl Procedure for Keeper {
+    fn name(&self) -> &str {
+        "keeper"
+    }
+
+    fn run(
+        &self,
+        transaction: &mut Transaction<'_>,
+        _: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<(), Stop> {
+        let mut kept = self.0.lock().expect("no panic");
+        if let Some(row) = *kept {
+            transaction.delete_row(row)?;
+            transaction.execute()?;
+            return Ok(());
+        }
+        let key = [Value::Int(1)];
+        transaction.insert(TableNumber(0), &[key[0], Value::Int(1), Value::Null])?;
+        transaction.execute()?;
+        let get = transaction.get(IndexId::new(0, 0), &key, Columns::All)?;
+        let row = transaction.execute()?.row(get).expect("it was added");
+        *kept = Some(row.handle()?);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_row_is_changed_only_by_the_transaction_that_found_it() {
+    let plan = PartitionPlan {
+        tables: tables(),
+        procedures: vec![Arc::new(Keeper::default())],
+        anti_cache: None,
+        has_log: false,
+    };
+    let disk = SimulatedDisk::new(1);
+    let opened = Partition::open(&environment(&disk), Path::new("/primary"), plan);
+    let mut partition = opened.expect("nothing fails");
+    let call = Call {
+        procedure: ProcedureNumber(0),
+        parameters: &[],
+    };
+    let outcome = partition.execute(call, &mut Vec::new());
+    assert!(matches!(outcome, Outcome::Committed(_)), "{outcome:?}");
+    let outcome = partition.execute(call, &mut Vec::new());
+    let expected = Stop::Violation(Violation::FoundElsewhere);
     assert_eq!(outcome, Outcome::Stopped(expected));
 }
