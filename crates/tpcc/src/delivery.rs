@@ -1,10 +1,10 @@
 //! Delivery, clause 2.7: the oldest new order of each district, all in one transaction.
 
 use contender::tpcc::DISTRICTS;
-use oltp::{Columns, PartitionSet, Procedure, Scan, StatementNumber, Stop, Transaction};
+use oltp::{Columns, PartitionSet, Procedure, RowHandle, Scan, StatementNumber, Stop, Transaction};
 use types::Value;
 
-use crate::calls::home;
+use crate::calls::{LINES_MAX, home};
 use crate::cells::{Reader, Writer};
 use crate::schema::{
     CUSTOMER, NEW_ORDER, ORDER_LINE, ORDERS, customer, key_of, new_order, order_line, orders,
@@ -22,10 +22,13 @@ struct Due {
     customer: i64,
     /// Cents.
     amount: i64,
-    lines: i64,
-    balance: i64,
-    deliveries: i64,
 }
+
+/// A customer's row, and what becomes of it.
+type Credited = (RowHandle, [(usize, Value<'static>); 2]);
+
+/// The rows of one table that change; one of each due order, of lines all.
+type Rows = Vec<RowHandle>;
 
 impl Procedure for Delivery {
     fn name(&self) -> &str {
@@ -50,25 +53,38 @@ impl Procedure for Delivery {
         let (warehouse, carrier) = (reader.i16(), reader.i16());
         let transaction = transaction.on(partition_of(warehouse, transaction.partitions()))?;
         let mut due = [Due::default(); DISTRICTS as usize];
-        let count = find_oldest(transaction, warehouse, &mut due)?;
+        let (count, new_orders) = find_oldest(transaction, warehouse, &mut due)?;
         let due = &mut due[..count];
-        read_orders(transaction, warehouse, due)?;
-        read_customers(transaction, warehouse, due)?;
-        for due in &*due {
-            Writer(reply).i64(due.district).i64(due.order);
-            deliver(transaction, warehouse, carrier, due)?;
+        let (order_rows, lines) = read_orders(transaction, warehouse, due)?;
+        let customers = read_customers(transaction, warehouse, due)?;
+        for row in new_orders {
+            transaction.delete_row(row)?;
+        }
+        for row in order_rows {
+            let carrier = Value::Int(carrier.into());
+            transaction.update_row(row, &[(orders::CARRIER, carrier)])?;
+        }
+        let date = Value::Int(transaction.time_us());
+        for row in lines {
+            transaction.update_row(row, &[(order_line::DELIVERY_DATE, date)])?;
+        }
+        for (row, changes) in customers {
+            transaction.update_row(row, &changes)?;
         }
         transaction.execute()?;
+        for due in &*due {
+            Writer(reply).i64(due.district).i64(due.order);
+        }
         Ok(())
     }
 }
 
-/// The keys of the orders: how many districts have one.
+/// The keys of the orders: how many districts have one, and the rows that say so.
 fn find_oldest(
     transaction: &mut Transaction<'_>,
     warehouse: i16,
     due: &mut [Due],
-) -> Result<usize, Stop> {
+) -> Result<(usize, Rows), Stop> {
     let first = Scan {
         rows_max: 1,
         ..Scan::default()
@@ -79,22 +95,23 @@ fn find_oldest(
         *statement = Some(transaction.scan(key_of(NEW_ORDER), &key, &key, first)?);
     }
     let batch = transaction.execute()?;
-    let mut count = 0;
+    let mut rows = Rows::with_capacity(due.len());
     for (district, statement) in (1..).zip(statements.into_iter().flatten()) {
         if let Some(row) = batch.row(statement) {
-            due[count].district = district;
-            due[count].order = row.int(new_order::ORDER)?;
-            count += 1;
+            due[rows.len()].district = district;
+            due[rows.len()].order = row.int(new_order::ORDER)?;
+            rows.push(row.handle()?);
         }
     }
-    Ok(count)
+    Ok((rows.len(), rows))
 }
 
+/// Whose the orders are and what they cost: their rows, and those of their lines.
 fn read_orders(
     transaction: &mut Transaction<'_>,
     warehouse: i16,
     due: &mut [Due],
-) -> Result<(), Stop> {
+) -> Result<(Rows, Rows), Stop> {
     let mut statements = Vec::with_capacity(due.len());
     for due in &*due {
         let key = [warehouse.into(), due.district, due.order].map(Value::Int);
@@ -103,59 +120,44 @@ fn read_orders(
         statements.push((of_order, of_lines));
     }
     let batch = transaction.execute()?;
+    let mut order_rows = Rows::with_capacity(due.len());
+    let mut lines = Rows::with_capacity(due.len() * LINES_MAX);
     for ((of_order, of_lines), due) in statements.into_iter().zip(due) {
         let row = batch.row(of_order);
         let row = row.ok_or_else(|| Stop::Abort("no such order".into()))?;
         due.customer = row.int(orders::CUSTOMER)?;
-        due.lines = batch.count(of_lines) as i64;
+        order_rows.push(row.handle()?);
         for row in batch.rows(of_lines) {
             due.amount += row.int(order_line::AMOUNT)?;
+            lines.push(row.handle()?);
         }
     }
-    Ok(())
+    Ok((order_rows, lines))
 }
 
+/// The customers' rows, and what becomes of them.
 fn read_customers(
     transaction: &mut Transaction<'_>,
     warehouse: i16,
-    due: &mut [Due],
-) -> Result<(), Stop> {
+    due: &[Due],
+) -> Result<Vec<Credited>, Stop> {
     let mut statements = Vec::with_capacity(due.len());
-    for due in &*due {
+    for due in due {
         let key = [warehouse.into(), due.district, due.customer].map(Value::Int);
         statements.push(transaction.get(key_of(CUSTOMER), &key, Columns::All)?);
     }
     let batch = transaction.execute()?;
+    let mut changed = Vec::with_capacity(due.len());
     for (statement, due) in statements.into_iter().zip(due) {
         let row = batch.row(statement);
         let row = row.ok_or_else(|| Stop::Abort("no such customer".into()))?;
-        due.balance = row.int(customer::BALANCE)?;
-        due.deliveries = row.int(customer::DELIVERIES)?;
+        let balance = row.int(customer::BALANCE)? + due.amount;
+        let deliveries = row.int(customer::DELIVERIES)? + 1;
+        let changes = [
+            (customer::BALANCE, Value::Int(balance)),
+            (customer::DELIVERIES, Value::Int(deliveries)),
+        ];
+        changed.push((row.handle()?, changes));
     }
-    Ok(())
-}
-
-/// Queues the changes for an order.
-fn deliver(
-    transaction: &mut Transaction<'_>,
-    warehouse: i16,
-    carrier: i16,
-    due: &Due,
-) -> Result<(), Stop> {
-    let key = [warehouse.into(), due.district, due.order].map(Value::Int);
-    transaction.delete(key_of(NEW_ORDER), &key)?;
-    let carrier = [(orders::CARRIER, Value::Int(carrier.into()))];
-    transaction.update(key_of(ORDERS), &key, &carrier)?;
-    let date = [(order_line::DELIVERY_DATE, Value::Int(transaction.time_us()))];
-    for number in 1..=due.lines {
-        let key = [key[0], key[1], key[2], Value::Int(number)];
-        transaction.update(key_of(ORDER_LINE), &key, &date)?;
-    }
-    let key = [key[0], key[1], Value::Int(due.customer)];
-    let changes = [
-        (customer::BALANCE, Value::Int(due.balance + due.amount)),
-        (customer::DELIVERIES, Value::Int(due.deliveries + 1)),
-    ];
-    transaction.update(key_of(CUSTOMER), &key, &changes)?;
-    Ok(())
+    Ok(changed)
 }

@@ -7,7 +7,7 @@
 
 use contender::tpcc::random::ORIGINAL;
 use contender::tpcc::transactions::Line;
-use oltp::{Columns, PartitionSet, Procedure, Row, Stop, Transaction};
+use oltp::{Columns, PartitionSet, Procedure, Row, RowHandle, Stop, Transaction};
 use types::Value;
 
 use crate::calls::{LINES_MAX, decode_lines};
@@ -41,8 +41,15 @@ struct Found {
     info: [u8; INFO_BYTES],
 }
 
+/// Of a stock row: where it is, and what becomes of it.
+struct Taken {
+    row: RowHandle,
+    changes: [(usize, Value<'static>); 4],
+}
+
 /// What step 1 finds beside the items.
 struct Terms {
+    district: RowHandle,
     order: i64,
     discount: i64,
     taxes: i64,
@@ -146,6 +153,7 @@ fn read_terms(
         .text(of_customer.bytes(customer::LAST)?)
         .text(of_customer.bytes(customer::CREDIT)?);
     Ok(Terms {
+        district: of_district.handle()?,
         order: of_district.int(district::NEXT_ORDER)?,
         discount: of_customer.int(customer::DISCOUNT)?,
         taxes: of_warehouse.int(warehouse::TAX)? + of_district.int(district::TAX)?,
@@ -159,7 +167,6 @@ fn supply(
     found: &mut [Found],
     is_there: impl Fn(&Line) -> bool,
 ) -> Result<(), Stop> {
-    let mut changes = [[0_i64; 4]; LINES_MAX];
     let mut statements = [None; LINES_MAX];
     for (statement, found) in statements.iter_mut().zip(&*found) {
         if is_there(&found.line) {
@@ -168,41 +175,42 @@ fn supply(
         }
     }
     let batch = transaction.execute()?;
-    let info = stock::DISTRICT_INFOS + head.district as usize - 1;
-    for ((statement, found), change) in statements.iter().zip(&mut *found).zip(&mut changes) {
-        let Some(statement) = statement else { continue };
-        let row = batch.row(*statement);
-        let row = row.ok_or_else(|| Stop::Abort("no stock of the item".into()))?;
-        let (quantity, wanted) = (row.int(stock::QUANTITY)?, i64::from(found.line.quantity));
-        let is_remote = found.line.supply_warehouse != head.warehouse;
-        found.stock = match quantity - wanted {
-            left if left >= 10 => left,
-            left => left + 91,
-        };
-        found.info.copy_from_slice(row.bytes(info)?);
-        found.is_original = found.is_original_item && is_original(&row, stock::DATA)?;
-        *change = [
-            found.stock,
-            row.int(stock::YTD)? + wanted,
-            row.int(stock::ORDERS)? + 1,
-            row.int(stock::REMOTE_ORDERS)? + i64::from(is_remote),
-        ];
-    }
-    for ((statement, found), change) in statements.iter().zip(&*found).zip(changes) {
-        if statement.is_some() {
-            let key = [int(found.line.supply_warehouse), int(found.line.item)];
-            let [quantity, ytd, orders, remote] = change.map(Value::Int);
-            let changes = [
-                (stock::QUANTITY, quantity),
-                (stock::YTD, ytd),
-                (stock::ORDERS, orders),
-                (stock::REMOTE_ORDERS, remote),
-            ];
-            transaction.update(key_of(STOCK), &key, &changes)?;
+    let mut taken = [const { None }; LINES_MAX];
+    for ((statement, found), taken) in statements.iter().zip(&mut *found).zip(&mut taken) {
+        if let Some(statement) = statement {
+            let row = batch.row(*statement);
+            let row = row.ok_or_else(|| Stop::Abort("no stock of the item".into()))?;
+            *taken = Some(take(&row, head, found)?);
         }
+    }
+    for taken in taken.iter().flatten() {
+        transaction.update_row(taken.row, &taken.changes)?;
     }
     transaction.execute()?;
     Ok(())
+}
+
+/// Takes a line's pieces from the stock.
+fn take(row: &Row<'_>, head: Head, found: &mut Found) -> Result<Taken, Stop> {
+    let (quantity, wanted) = (row.int(stock::QUANTITY)?, i64::from(found.line.quantity));
+    let is_remote = found.line.supply_warehouse != head.warehouse;
+    found.stock = match quantity - wanted {
+        left if left >= 10 => left,
+        left => left + 91,
+    };
+    let info = stock::DISTRICT_INFOS + head.district as usize - 1;
+    found.info.copy_from_slice(row.bytes(info)?);
+    found.is_original = found.is_original_item && is_original(row, stock::DATA)?;
+    let remote = row.int(stock::REMOTE_ORDERS)? + i64::from(is_remote);
+    Ok(Taken {
+        row: row.handle()?,
+        changes: [
+            (stock::QUANTITY, int(found.stock)),
+            (stock::YTD, int(row.int(stock::YTD)? + wanted)),
+            (stock::ORDERS, int(row.int(stock::ORDERS)? + 1)),
+            (stock::REMOTE_ORDERS, int(remote)),
+        ],
+    })
 }
 
 fn add_order(
@@ -213,7 +221,7 @@ fn add_order(
 ) -> Result<(), Stop> {
     let (w, d, o) = (int(head.warehouse), int(head.district), int(terms.order));
     let next = [(district::NEXT_ORDER, int(terms.order + 1))];
-    transaction.update(key_of(DISTRICT), &[w, d], &next)?;
+    transaction.update_row(terms.district, &next)?;
     let is_local = |found: &Found| found.line.supply_warehouse == head.warehouse;
     let time = Value::Int(transaction.time_us());
     let order = [

@@ -89,6 +89,7 @@ fn pay(
     let balance = row.int(customer::BALANCE)? - payment.amount;
     let ytd = row.int(customer::YTD_PAYMENT)? + payment.amount;
     let payments = row.int(customer::PAYMENTS)? + 1;
+    let handle = row.handle()?;
     let is_bad = row.bytes(customer::CREDIT)? == b"BC";
     let data = match is_bad {
         true => longer_history(payment, id, row.bytes(customer::DATA)?),
@@ -106,7 +107,7 @@ fn pay(
         (customer::DATA, Value::Bytes(&data)),
     ];
     let changes = &changes[..if is_bad { 4 } else { 3 }];
-    transaction.update(key_of(CUSTOMER), &key, changes)?;
+    transaction.update_row(handle, changes)?;
     transaction.execute()?;
     Ok(id)
 }
@@ -152,8 +153,9 @@ fn receive(
     names[name.len() + 4..length].copy_from_slice(other);
     let warehouse_ytd = Value::Int(of_warehouse.int(warehouse::YTD)? + payment.amount);
     let district_ytd = Value::Int(of_district.int(district::YTD)? + payment.amount);
-    transaction.update(key_of(WAREHOUSE), &[w], &[(warehouse::YTD, warehouse_ytd)])?;
-    transaction.update(key_of(DISTRICT), &[w, d], &[(district::YTD, district_ytd)])?;
+    let rows = (of_warehouse.handle()?, of_district.handle()?);
+    transaction.update_row(rows.0, &[(warehouse::YTD, warehouse_ytd)])?;
+    transaction.update_row(rows.1, &[(district::YTD, district_ytd)])?;
     let [c_w, c_d, c] = payment.customer_key(customer);
     let history = [
         Value::Int(transaction.number() as i64),
