@@ -1,304 +1,274 @@
 //! An ordered index: a B+tree of distinct keys with pointers.
 //!
 //! 1. Leaves hold the entries in order and know their neighbours; inner nodes hold, for each child
-//!    but the first, the smallest key that it may have.
-//! 2. A node that is full is split in the middle, or near its end when the entry came last: keys that
-//!    only rise leave full nodes behind.
-//! 3. A node that has become empty is taken out. Nodes are never merged: what a table has lost it
+//!    but the first, the smallest key that it may have. All leaves are equally deep.
+//! 2. A node that is full is split in the middle, or where its entries have come one behind the other:
+//!    keys that rise leave nearly full nodes behind.
+//! 3. A node that has become empty is taken out and waits for its like. Nodes are never merged: what a table has lost it
 //!    tends to gain again, and rows that go to disk stay in their indexes.
+//! 4. The leaf that the newest entry is in is known, with its end: an order's lines come one behind the
+//!    other, and all but the first go there without a descent.
 
 use super::Direction;
 use super::key::{Key, RowKey};
 use super::stored_key::StoredKey;
+use super::tree_nodes::{FANOUT, Inner, Leaf, NONE};
 use crate::pointer::Pointer;
 
-/// Entries of a leaf, and children of an inner node, at most.
-const FANOUT: usize = 64;
-
-/// Where a full node is split whose newest entry came last.
-const SPLIT_AT_END: usize = FANOUT * 7 / 8;
-
-/// No node.
-const NONE: u32 = u32::MAX;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct NodeNumber(u32);
-
-struct Entry<K> {
-    key: K,
-    pointer: Pointer,
-}
-
-enum Node<K> {
-    Leaf {
-        entries: Vec<Entry<K>>,
-        previous: u32,
-        next: u32,
-    },
-    Inner {
-        /// The smallest key that may be in child `i + 1`.
-        bounds: Vec<K>,
-        children: Vec<NodeNumber>,
-    },
-    /// Its number is free.
-    Gone,
-}
-
-/// See the module.
+/// See the module. Nodes are numbered; every node is an allocation of its own, so that none moves.
 pub(super) struct OrderedIndex<K> {
-    nodes: Vec<Node<K>>,
-    free: Vec<NodeNumber>,
-    root: NodeNumber,
+    leaves: Vec<Box<Leaf<K>>>,
+    inner: Vec<Box<Inner<K>>>,
+    free_leaves: Vec<u32>,
+    free_inner: Vec<u32>,
+    root: u32,
+    /// Inner nodes above each leaf.
+    height: usize,
+    newest: Option<Newest<K>>,
     heap_bytes: usize,
 }
 
+/// The leaf of the newest entry.
+struct Newest<K> {
+    leaf: u32,
+    /// The smallest key that is behind it.
+    end: Option<K>,
+}
+
 /// A node that came from a split, and its smallest key.
-type Split<K> = Option<(K, NodeNumber)>;
-
-/// There is an entry with this key.
-struct KeyTaken;
-
-/// The number of entries with smaller keys.
-fn rank<K: StoredKey>(entries: &[Entry<K>], probe: K::Probe<'_>) -> usize {
-    entries.partition_point(|entry| entry.key.compare(probe).is_lt())
-}
-
-/// The place of the entry with this key.
-fn find<K: StoredKey>(entries: &[Entry<K>], probe: K::Probe<'_>) -> Option<usize> {
-    let at = rank(entries, probe);
-    let is_it = entries.get(at)?.key.compare(probe).is_eq();
-    is_it.then_some(at)
-}
-
-/// The child in which a key is, or belongs.
-fn child_of<K: StoredKey>(bounds: &[K], probe: K::Probe<'_>) -> usize {
-    bounds.partition_point(|bound| bound.compare(probe).is_le())
-}
+type Split<K> = Option<(K, u32)>;
 
 impl<K: StoredKey> OrderedIndex<K> {
     pub(super) fn new() -> Self {
-        let root = Node::Leaf {
-            entries: Vec::with_capacity(FANOUT),
-            previous: NONE,
-            next: NONE,
-        };
         Self {
-            nodes: vec![root],
-            free: Vec::new(),
-            root: NodeNumber(0),
+            leaves: vec![Box::new(Leaf::new(NONE, NONE))],
+            inner: Vec::new(),
+            free_leaves: Vec::new(),
+            free_inner: Vec::new(),
+            root: 0,
+            height: 0,
+            newest: None,
             heap_bytes: 0,
         }
     }
 
-    fn node(&self, number: NodeNumber) -> &Node<K> {
-        &self.nodes[number.0 as usize]
+    #[inline]
+    fn leaf(&self, number: u32) -> &Leaf<K> {
+        &self.leaves[number as usize]
     }
 
-    fn node_mut(&mut self, number: NodeNumber) -> &mut Node<K> {
-        &mut self.nodes[number.0 as usize]
+    #[inline]
+    fn leaf_mut(&mut self, number: u32) -> &mut Leaf<K> {
+        &mut self.leaves[number as usize]
     }
 
-    fn add_node(&mut self, node: Node<K>) -> NodeNumber {
-        if let Some(number) = self.free.pop() {
-            *self.node_mut(number) = node;
+    #[inline]
+    fn inner(&self, number: u32) -> &Inner<K> {
+        &self.inner[number as usize]
+    }
+
+    fn add_leaf(&mut self, leaf: Leaf<K>) -> u32 {
+        if let Some(number) = self.free_leaves.pop() {
+            *self.leaf_mut(number) = leaf;
             return number;
         }
-        self.nodes.push(node);
-        NodeNumber((self.nodes.len() - 1) as u32)
+        self.leaves.push(Box::new(leaf));
+        (self.leaves.len() - 1) as u32
     }
 
-    fn leaf_of(&self, probe: K::Probe<'_>) -> NodeNumber {
+    fn add_inner(&mut self, inner: Inner<K>) -> u32 {
+        if let Some(number) = self.free_inner.pop() {
+            *self.inner[number as usize] = inner;
+            return number;
+        }
+        self.inner.push(Box::new(inner));
+        (self.inner.len() - 1) as u32
+    }
+
+    #[inline]
+    fn leaf_of(&self, probe: K::Probe<'_>) -> u32 {
         let mut number = self.root;
-        while let Node::Inner { bounds, children } = self.node(number) {
-            number = children[child_of(bounds, probe)];
+        for _ in 0..self.height {
+            let inner = self.inner(number);
+            number = inner.child(inner.child_of(probe));
         }
         number
     }
 
-    /// The entries of a leaf, and the leaves before and after it.
-    fn leaf(&self, number: NodeNumber) -> (&[Entry<K>], u32, u32) {
-        match self.node(number) {
-            Node::Leaf {
-                entries,
-                previous,
-                next,
-            } => (entries, *previous, *next),
-            _ => unreachable!("leaves lead to leaves"),
-        }
-    }
-
     pub(super) fn first(&self, key: Key<'_>) -> Option<Pointer> {
         let probe = K::probe(key);
-        let (entries, ..) = self.leaf(self.leaf_of(probe));
-        find(entries, probe).map(|at| entries[at].pointer)
+        let leaf = self.leaf(self.leaf_of(probe));
+        leaf.find(probe).map(|at| leaf.pointers()[at])
     }
 
     pub(super) fn pointer_mut(&mut self, key: RowKey<'_>) -> Option<&mut Pointer> {
         let probe = K::probe(key.key);
-        let leaf = self.leaf_of(probe);
-        let Node::Leaf { entries, .. } = self.node_mut(leaf) else {
-            unreachable!("a descent ends at a leaf");
-        };
-        find(entries, probe).map(|at| &mut entries[at].pointer)
+        let number = self.leaf_of(probe);
+        let leaf = self.leaf_mut(number);
+        leaf.find(probe).map(|at| leaf.pointer_mut(at))
     }
 
     /// Adds an entry; false if there is one with its key.
     pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) -> bool {
         let probe = K::probe(key.key);
-        let Ok(split) = self.insert_below(self.root, probe, pointer) else {
+        let number = self.leaf_to_insert(probe);
+        let leaf = self.leaf_mut(number);
+        let at = leaf.rank(probe);
+        if leaf.has_at(at, probe) {
             return false;
-        };
-        if let Some((bound, right)) = split {
-            let mut children = with_room(self.root);
-            children.push(right);
-            self.root = self.add_node(Node::Inner {
-                bounds: with_room(bound),
-                children,
-            });
+        }
+        if leaf.is_full() {
+            self.insert_and_split(probe, pointer);
+        } else {
+            leaf.insert(at, K::store(probe), pointer);
         }
         self.heap_bytes += K::heap_bytes(probe);
         true
     }
 
-    fn insert_below(
-        &mut self,
-        number: NodeNumber,
-        probe: K::Probe<'_>,
-        pointer: Pointer,
-    ) -> Result<Split<K>, KeyTaken> {
-        match self.node_mut(number) {
-            Node::Leaf { entries, .. } => {
-                let at = rank(entries, probe);
-                let is_it = |entry: &Entry<K>| entry.key.compare(probe).is_eq();
-                if entries.get(at).is_some_and(is_it) {
-                    return Err(KeyTaken);
-                }
-                let key = K::store(probe);
-                entries.insert(at, Entry { key, pointer });
-                let is_full = entries.len() == FANOUT;
-                let is_last = at + 1 == entries.len();
-                Ok(is_full.then(|| self.split_leaf(number, is_last)))
-            }
-            Node::Inner { bounds, children } => {
-                let at = child_of(bounds, probe);
-                let child = children[at];
-                let Some((bound, right)) = self.insert_below(child, probe, pointer)? else {
-                    return Ok(None);
-                };
-                let Node::Inner { bounds, children } = self.node_mut(number) else {
-                    unreachable!("a node stays what it is");
-                };
-                bounds.insert(at, bound);
-                children.insert(at + 1, right);
-                let is_last = at + 2 == children.len();
-                Ok((children.len() == FANOUT).then(|| self.split_inner(number, is_last)))
-            }
-            Node::Gone => unreachable!("nothing leads to a free node"),
+    /// The leaf in which a key belongs: that of the newest entry, or what a descent comes to.
+    #[inline]
+    fn leaf_to_insert(&mut self, probe: K::Probe<'_>) -> u32 {
+        if !K::IS_NUMBER {
+            return self.leaf_of(probe);
+        }
+        if let Some(newest) = &self.newest
+            && newest
+                .end
+                .as_ref()
+                .is_none_or(|end| end.compare(probe).is_gt())
+            && let [first, ..] = self.leaf(newest.leaf).keys()
+            && first.compare(probe).is_le()
+        {
+            return newest.leaf;
+        }
+        let (mut number, mut end) = (self.root, None);
+        for _ in 0..self.height {
+            let inner = self.inner(number);
+            let at = inner.child_of(probe);
+            end = inner.bound_behind(at).map(K::again).or(end);
+            number = inner.child(at);
+        }
+        self.newest = Some(Newest { leaf: number, end });
+        number
+    }
+
+    /// Adds an entry whose leaf is full.
+    fn insert_and_split(&mut self, probe: K::Probe<'_>, pointer: Pointer) {
+        self.newest = None;
+        if let Some((bound, right)) = self.insert_below(self.root, self.height, probe, pointer) {
+            let mut root = Inner::new(self.root);
+            root.insert(0, bound, right);
+            self.root = self.add_inner(root);
+            self.height += 1;
         }
     }
 
-    fn split_leaf(&mut self, number: NodeNumber, is_last: bool) -> (K, NodeNumber) {
-        let at = if is_last { SPLIT_AT_END } else { FANOUT / 2 };
-        let Node::Leaf { entries, next, .. } = self.node_mut(number) else {
-            unreachable!("a leaf is split");
-        };
-        let mut right = Vec::with_capacity(FANOUT);
-        right.extend(entries.drain(at..));
-        let (bound, after) = (right[0].key.again(), *next);
-        let right = self.add_node(Node::Leaf {
-            entries: right,
-            previous: number.0,
-            next: after,
-        });
-        self.link(number.0, right.0);
-        self.link(right.0, after);
-        self.heap_bytes += K::heap_bytes(bound.as_probe());
-        (bound, right)
+    fn insert_below(
+        &mut self,
+        number: u32,
+        height: usize,
+        probe: K::Probe<'_>,
+        pointer: Pointer,
+    ) -> Split<K> {
+        if height == 0 {
+            return Some(self.split_leaf(number, probe, pointer));
+        }
+        let at = self.inner(number).child_of(probe);
+        let child = self.inner(number).child(at);
+        let (bound, right) = self.insert_below(child, height - 1, probe, pointer)?;
+        let inner = &mut self.inner[number as usize];
+        let is_last = inner.bound_behind(at).is_none();
+        inner.insert(at, bound, right);
+        if !inner.is_full() {
+            return None;
+        }
+        let (bound, right) = inner.split_off(is_last);
+        Some((bound, self.add_inner(right)))
     }
 
-    fn split_inner(&mut self, number: NodeNumber, is_last: bool) -> (K, NodeNumber) {
-        let at = if is_last { SPLIT_AT_END } else { FANOUT / 2 };
-        let Node::Inner { bounds, children } = self.node_mut(number) else {
-            unreachable!("an inner node is split");
-        };
-        let mut right_bounds = Vec::with_capacity(FANOUT);
-        right_bounds.extend(bounds.drain(at..));
-        let mut right_children = Vec::with_capacity(FANOUT);
-        right_children.extend(children.drain(at..));
-        let bound = bounds.pop().expect("a full node has bounds");
-        let right = self.add_node(Node::Inner {
-            bounds: right_bounds,
-            children: right_children,
-        });
+    /// Splits a full leaf and adds an entry to one of the halves.
+    fn split_leaf(&mut self, number: u32, probe: K::Probe<'_>, pointer: Pointer) -> (K, u32) {
+        let leaf = self.leaf_mut(number);
+        let at = leaf.rank(probe);
+        let place = leaf.split_place(at);
+        let mut right = Leaf::new(number, leaf.next);
+        leaf.split_off(place, &mut right);
+        if at <= place {
+            leaf.insert(at, K::store(probe), pointer);
+        } else {
+            right.insert(at - place, K::store(probe), pointer);
+        }
+        let (bound, after) = (right.keys()[0].again(), right.next);
+        self.heap_bytes += K::heap_bytes(bound.as_probe());
+        let right = self.add_leaf(right);
+        self.link(number, right);
+        self.link(right, after);
         (bound, right)
     }
 
     /// Makes two leaves neighbours.
     fn link(&mut self, left: u32, right: u32) {
-        if left != NONE
-            && let Node::Leaf { next, .. } = self.node_mut(NodeNumber(left))
-        {
-            *next = right;
+        if left != NONE {
+            self.leaf_mut(left).next = right;
         }
-        if right != NONE
-            && let Node::Leaf { previous, .. } = self.node_mut(NodeNumber(right))
-        {
-            *previous = left;
+        if right != NONE {
+            self.leaf_mut(right).previous = left;
         }
     }
 
     pub(super) fn remove(&mut self, key: RowKey<'_>) -> bool {
         let probe = K::probe(key.key);
-        if self.remove_below(self.root, probe).is_none() {
+        let number = self.leaf_of(probe);
+        let leaf = self.leaf_mut(number);
+        let Some(at) = leaf.find(probe) else {
             return false;
-        }
+        };
+        leaf.remove(at);
+        let is_empty = leaf.is_empty();
         self.heap_bytes -= K::heap_bytes(probe);
-        while let Node::Inner { children, .. } = self.node(self.root)
-            && let [only] = children[..]
-        {
-            self.let_go(self.root);
-            self.root = only;
+        if is_empty && self.height > 0 {
+            self.newest = None;
+            self.remove_empty(self.root, self.height, probe);
+            self.lower_root();
         }
         true
     }
 
-    /// Whether the node is empty now; `None` when there is no such entry. The root may be empty when it
-    /// is a leaf; with children it has two at least.
-    fn remove_below(&mut self, number: NodeNumber, probe: K::Probe<'_>) -> Option<bool> {
-        match self.node_mut(number) {
-            Node::Leaf { entries, .. } => {
-                entries.remove(find(entries, probe)?);
-                Some(entries.is_empty())
-            }
-            Node::Inner { bounds, children } => {
-                let at = child_of(bounds, probe);
-                let child = children[at];
-                if self.remove_below(child, probe)? {
-                    self.let_go(child);
-                    let Node::Inner { bounds, children } = self.node_mut(number) else {
-                        unreachable!("a node stays what it is");
-                    };
-                    children.remove(at);
-                    let is_empty = children.is_empty();
-                    if !bounds.is_empty() {
-                        let bound = bounds.remove(at.saturating_sub(1));
-                        self.heap_bytes -= K::heap_bytes(bound.as_probe());
-                    }
-                    return Some(is_empty);
-                }
-                Some(false)
-            }
-            Node::Gone => unreachable!("nothing leads to a free node"),
+    /// Takes out the empty leaf in which a key was, and the nodes that become empty by it: whether this
+    /// one is. The root does not: with children it has two at least.
+    fn remove_empty(&mut self, number: u32, height: usize, probe: K::Probe<'_>) -> bool {
+        if height == 0 {
+            let (previous, next) = (self.leaf(number).previous, self.leaf(number).next);
+            self.link(previous, next);
+            self.free_leaves.push(number);
+            return true;
         }
+        let at = self.inner(number).child_of(probe);
+        let child = self.inner(number).child(at);
+        if !self.remove_empty(child, height - 1, probe) {
+            return false;
+        }
+        let inner = &mut self.inner[number as usize];
+        if let Some(bound) = inner.remove(at) {
+            self.heap_bytes -= K::heap_bytes(bound.as_probe());
+        }
+        let is_empty = inner.is_empty();
+        if is_empty {
+            self.free_inner.push(number);
+        }
+        is_empty
     }
 
-    fn let_go(&mut self, number: NodeNumber) {
-        if let Node::Leaf { previous, next, .. } = self.node(number) {
-            let (previous, next) = (*previous, *next);
-            self.link(previous, next);
+    /// A root with one child gives way to it.
+    fn lower_root(&mut self) {
+        while self.height > 0
+            && let Some(only) = self.inner(self.root).only_child()
+        {
+            self.free_inner.push(self.root);
+            self.root = only;
+            self.height -= 1;
         }
-        *self.node_mut(number) = Node::Gone;
-        self.free.push(number);
     }
 
     pub(super) fn scan(
@@ -309,62 +279,66 @@ impl<K: StoredKey> OrderedIndex<K> {
         mut visit: impl FnMut(&[u8], Pointer) -> bool,
     ) {
         let (first, last) = (K::probe(from), K::last(to));
-        let mut show = |entry: &Entry<K>| entry.key.with_encoded(|key| visit(key, entry.pointer));
+        let mut show = |key: &K, pointer: &Pointer| key.with_encoded(|key| visit(key, *pointer));
         match direction {
-            Direction::Ascending => {
-                self.ascend(first, |entry| !entry.key.is_behind(last) && show(entry));
-            }
-            Direction::Descending => self.descend(last, |entry| {
-                entry.key.compare(first).is_ge() && show(entry)
+            Direction::Ascending => self.ascend(first, |key, pointer| {
+                !key.is_behind(last) && show(key, pointer)
+            }),
+            Direction::Descending => self.descend(last, |key, pointer| {
+                key.compare(first).is_ge() && show(key, pointer)
             }),
         }
     }
 
     /// Entries from the first whose key is not smaller.
-    fn ascend(&self, from: K::Probe<'_>, mut visit: impl FnMut(&Entry<K>) -> bool) {
-        let (mut entries, _, mut next) = self.leaf(self.leaf_of(from));
-        entries = &entries[rank(entries, from)..];
-        while entries.iter().all(&mut visit) && next != NONE {
-            (entries, _, next) = self.leaf(NodeNumber(next));
+    fn ascend(&self, from: K::Probe<'_>, mut visit: impl FnMut(&K, &Pointer) -> bool) {
+        let mut leaf = self.leaf(self.leaf_of(from));
+        let mut start = leaf.rank(from);
+        loop {
+            let mut entries = leaf.keys()[start..].iter().zip(&leaf.pointers()[start..]);
+            if !entries.all(|(key, pointer)| visit(key, pointer)) || leaf.next == NONE {
+                return;
+            }
+            (leaf, start) = (self.leaf(leaf.next), 0);
         }
     }
 
     /// Entries from the last one that is not behind the end of a range, backwards.
-    fn descend(&self, to: K::Probe<'_>, mut visit: impl FnMut(&Entry<K>) -> bool) {
-        let mut leaf = self.root;
-        while let Node::Inner { bounds, children } = self.node(leaf) {
-            leaf = children[bounds.partition_point(|bound| !bound.is_behind(to))];
+    fn descend(&self, to: K::Probe<'_>, mut visit: impl FnMut(&K, &Pointer) -> bool) {
+        let mut number = self.root;
+        for _ in 0..self.height {
+            let inner = self.inner(number);
+            number = inner.child(inner.last_child(to));
         }
-        let (mut entries, mut previous, _) = self.leaf(leaf);
-        entries = &entries[..entries.partition_point(|entry| !entry.key.is_behind(to))];
-        while entries.iter().rev().all(&mut visit) && previous != NONE {
-            (entries, previous, _) = self.leaf(NodeNumber(previous));
+        let mut leaf = self.leaf(number);
+        let mut end = leaf.keys().partition_point(|key| !key.is_behind(to));
+        loop {
+            let mut entries = leaf.keys()[..end].iter().zip(&leaf.pointers()[..end]).rev();
+            if !entries.all(|(key, pointer)| visit(key, pointer)) || leaf.previous == NONE {
+                return;
+            }
+            leaf = self.leaf(leaf.previous);
+            end = leaf.keys().len();
         }
     }
 
     #[cfg(test)]
     pub(super) fn each_entry(&self, mut visit: impl FnMut(&[u8], Pointer)) {
-        for node in &self.nodes {
-            if let Node::Leaf { entries, .. } = node {
-                for entry in entries {
-                    entry.key.with_encoded(|key| visit(key, entry.pointer));
-                }
+        for leaf in &self.leaves {
+            for (key, pointer) in leaf.keys().iter().zip(leaf.pointers()) {
+                key.with_encoded(|key| visit(key, *pointer));
             }
         }
     }
 
     pub(super) fn held_bytes(&self) -> usize {
-        // A bound and a child take no more than an entry.
-        let entries = FANOUT * size_of::<Entry<K>>();
-        (self.nodes.len() - self.free.len()) * entries
-            + self.nodes.capacity() * size_of::<Node<K>>()
-            + self.free.capacity() * size_of::<NodeNumber>()
+        // Nodes that are free wait for their like.
+        self.leaves.len() * size_of::<Leaf<K>>()
+            + self.inner.len() * size_of::<Inner<K>>()
+            + (self.leaves.capacity() + self.inner.capacity()) * size_of::<Box<Leaf<K>>>()
+            + (self.free_leaves.capacity() + self.free_inner.capacity()) * size_of::<u32>()
             + self.heap_bytes
     }
 }
 
-fn with_room<T>(first: T) -> Vec<T> {
-    let mut room = Vec::with_capacity(FANOUT);
-    room.push(first);
-    room
-}
+const _: () = assert!(FANOUT >= 4, "a node that is split leaves two with children");

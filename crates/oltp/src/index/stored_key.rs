@@ -6,6 +6,9 @@ use super::key::Key;
 
 /// A form of keys. The default stands for none.
 pub(super) trait StoredKey: Default {
+    /// Whether it is a number, of which a copy costs nothing.
+    const IS_NUMBER: bool;
+
     /// What is looked for: costs nothing to make.
     type Probe<'a>: Copy;
 
@@ -34,6 +37,7 @@ pub(super) trait StoredKey: Default {
     fn heap_bytes(probe: Self::Probe<'_>) -> usize;
 
     /// A copy.
+    #[inline]
     fn again(&self) -> Self {
         Self::store(self.as_probe())
     }
@@ -43,6 +47,8 @@ pub(super) trait StoredKey: Default {
 macro_rules! number_key {
     ($number:ty) => {
         impl StoredKey for $number {
+            const IS_NUMBER: bool = true;
+
             type Probe<'a> = $number;
 
             #[inline]
@@ -92,6 +98,8 @@ number_key!(u64);
 number_key!(u128);
 
 impl StoredKey for Box<[u8]> {
+    const IS_NUMBER: bool = false;
+
     type Probe<'a> = &'a [u8];
 
     fn probe(key: Key<'_>) -> &[u8] {
