@@ -86,6 +86,8 @@ pub(crate) struct LogJob {
 pub(crate) struct CommandLog {
     pub(crate) writer: Arc<LogWriter>,
     pending: Group,
+    /// Memory of a group that was written, for the one after next.
+    spare: Option<Group>,
     is_writing: bool,
     /// Bytes that the group which is being written holds.
     writing_bytes: usize,
@@ -107,6 +109,7 @@ impl CommandLog {
             bytes_since_segment: 0,
             writer,
             pending: Group::new(),
+            spare: None,
             is_writing: false,
             writing_bytes: 0,
             last: durable,
@@ -177,11 +180,8 @@ impl CommandLog {
             match result {
                 Ok(()) => {
                     self.durable = group.last();
-                    if self.pending.is_empty() {
-                        // Its memory is used again.
-                        group.clear();
-                        self.pending = group;
-                    }
+                    group.clear();
+                    self.spare = Some(group);
                 }
                 Err(error) => self.poisoned = Some(error),
             }
@@ -191,8 +191,9 @@ impl CommandLog {
         }
         if !self.is_writing && !self.pending.is_empty() {
             self.writing_bytes = self.pending.held_bytes();
+            let next = self.spare.take().unwrap_or_else(Group::new);
             self.writer.queue.submit(LogJob {
-                group: std::mem::replace(&mut self.pending, Group::new()),
+                group: std::mem::replace(&mut self.pending, next),
                 starts_segment: std::mem::take(&mut self.starts_segment),
             });
             self.is_writing = true;
@@ -212,6 +213,7 @@ impl CommandLog {
 
     /// Bytes of the groups that are not durable.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.pending.held_bytes() + self.writing_bytes
+        let spare = self.spare.as_ref().map_or(0, Group::held_bytes);
+        self.pending.held_bytes() + self.writing_bytes + spare
     }
 }
