@@ -1,7 +1,7 @@
 //! The primary: serial transactions in memory, with cold rows on disk (Anti-Caching, VLDB 2013).
 //!
 //! * [`partition`]: one thread that runs transactions one after another; [`call`]: what it is asked;
-//!   `attempt`: one run of it; [`recovery`]: how it is opened.
+//!   `attempt`: one run of it; `expected_calls`: what comes into the cache before it; [`recovery`]: how it is opened.
 //! * [`primary`]: several partitions and transactions on more than one of them; [`partition_set`]: which.
 //!   `shared_calls`: those that wait.
 //! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees.
@@ -22,6 +22,7 @@ mod command_log;
 pub mod digest;
 pub mod error;
 mod evicted_entries;
+mod expected_calls;
 mod generation;
 mod index;
 mod key_encoding;

@@ -7,6 +7,7 @@
 //! the old end, where the link it needs is.
 
 use crate::pointer::TupleId;
+use crate::prefetch::prefetch;
 use crate::slot_arena::SlotArena;
 
 /// The row is in its table: not deleted by the transaction that runs.
@@ -113,6 +114,20 @@ impl LruChain {
         };
         let younger = link(rows, id.0, YOUNGER_AT);
         self.join(rows, older, younger);
+    }
+
+    /// Has the headers of a row's neighbours come into the cache: both are written when the row is used.
+    /// Without it that waits for memory twice, 0.1 us each in a chain of 2,000,000 rows.
+    pub(crate) fn prefetch_neighbours(&self, rows: &SlotArena, id: TupleId) {
+        if self.kind != ChainKind::Double {
+            return;
+        }
+        for at in [OLDER_AT, YOUNGER_AT] {
+            let neighbour = link(rows, id.0, at);
+            if neighbour != NONE {
+                prefetch(&rows.get(neighbour)[..OLDER_AT + 4]);
+            }
+        }
     }
 
     /// A row was used.

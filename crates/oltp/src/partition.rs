@@ -6,6 +6,8 @@
 //! 2. [`Partition::poll`] looks what has come from disk, brings it back into the tables, runs the calls
 //!    that have all they needed, hands the command log on, and evicts what is too much.
 //!
+//! Who knows the calls that come next says so before they do: [`Partition::expect`].
+//!
 //! It starts no threads: [`BlockFiles::write`], [`BlockFiles::fetch`], [`LogWriter::write`] and
 //! `SnapshotWriter::write` are steps that the process's threads, or a simulation, call.
 //!
@@ -22,6 +24,7 @@ use crate::attempt::Attempt;
 use crate::call::{Call, Completion, Outcome, Refusal, Ticket};
 use crate::command_log::{CommandLog, LogWriter};
 use crate::error::PrimaryError;
+use crate::expected_calls::{Declared, ExpectedCalls};
 use crate::options::Sampling;
 use crate::partition_set::PartitionPlace;
 use crate::procedure::Procedure;
@@ -52,6 +55,8 @@ pub struct Partition {
     pub(crate) position: CommitPosition,
     pub(crate) time_us: i64,
     pub(crate) work: Workspace,
+    pub(crate) declared: Declared,
+    pub(crate) expected: ExpectedCalls,
     pub(crate) waiting: WaitingCalls,
     pub(crate) chance: Random,
     pub(crate) calls_until_look: u32,

@@ -3,8 +3,9 @@
 /// Bytes that come into the cache together.
 const LINE_BYTES: usize = 64;
 
-/// Lines of one piece of memory that are asked for; the processor's own prefetching goes on from there.
-const LINES_MAX: usize = 8;
+/// Lines of one piece of memory that are asked for: 1 KB, wherever it begins in a line. With 8 lines the
+/// copy of such a row's texts waited for the rest of them.
+const LINES_MAX: usize = 17;
 
 /// Has the first lines of some memory come into the cache while something else is done. A look-up in a table
 /// of 100 MB waits three times for memory, about 0.1 µs each; fifteen of them together wait no longer

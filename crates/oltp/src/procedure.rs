@@ -49,6 +49,12 @@ pub trait Procedure: Send + Sync {
     fn declare(&self, _parameters: &[u8], _keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
         Ok(())
     }
+
+    /// Names keys of rows that come into the cache when the call is expected
+    /// ([`crate::Partition::expect`]): those that it declares, unless it says otherwise.
+    fn expect(&self, parameters: &[u8], keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
+        self.declare(parameters, keys)
+    }
 }
 
 /// Numbers a procedure: its place in the list that the partition was made with.

@@ -24,6 +24,7 @@ use crate::command_log::{
     CommandLog, LogWriter, ReadLog, SegmentNumber, check_reaches, read_segments,
 };
 use crate::error::{PrimaryError, damaged, io_failed};
+use crate::expected_calls::{Declared, ExpectedCalls};
 use crate::lru_chain::ChainKind;
 use crate::options::AntiCacheOptions;
 use crate::partition::Partition;
@@ -119,6 +120,8 @@ impl Partition {
             position: CommitPosition::ZERO,
             time_us: env.clock.wall_us(),
             work: Workspace::default(),
+            declared: Declared::default(),
+            expected: ExpectedCalls::default(),
             waiting: WaitingCalls::default(),
             chance: Random::new(0),
             calls_until_look: 1,

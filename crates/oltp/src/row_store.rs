@@ -71,6 +71,12 @@ impl RowStore {
         self.flags(id) & LIVE != 0
     }
 
+    /// The same of any number, one that no row has included.
+    pub(crate) fn is_there(&self, id: TupleId) -> bool {
+        let slot = self.slots.get_if_any(id.0);
+        slot.is_some_and(|slot| slot[0] & LIVE != 0)
+    }
+
     /// Has the body of a row come into the cache.
     #[inline]
     pub(crate) fn prefetch_body(&self, id: TupleId) {

@@ -122,6 +122,13 @@ impl SlotArena {
         &self.chunks[chunk].bytes[at..at + self.slot_bytes]
     }
 
+    /// The same of a number that may be of no slot any more, while there is memory for it.
+    #[inline]
+    pub(crate) fn get_if_any(&self, number: u32) -> Option<&[u8]> {
+        let (chunk, at) = self.place(number);
+        self.chunks.get(chunk)?.bytes.get(at..at + self.slot_bytes)
+    }
+
     /// The bytes of a slot, to write.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut [u8] {

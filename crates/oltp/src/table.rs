@@ -117,6 +117,18 @@ impl Table {
         }
     }
 
+    /// Has the texts of a row come into the cache if there is one of this number, and the headers of its
+    /// neighbours in the chain.
+    pub(crate) fn prefetch_rest(&self, id: TupleId, with_neighbours: bool) {
+        if !self.rows.is_there(id) {
+            return;
+        }
+        self.prefetch_text(id);
+        if with_neighbours {
+            self.chain.prefetch_neighbours(&self.rows.slots, id);
+        }
+    }
+
     /// Adds a row. Each index is searched once: a key that is taken shows when it is inserted, and what
     /// was done until then is taken back.
     pub(crate) fn insert(&mut self, row: RowBytes<'_>) -> Result<TupleId, Violation> {

@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use crate::anti_cache::{Fetched, Pin};
 use crate::call::{Call, Ticket};
 use crate::evicted_entries::BlockId;
+use crate::expected_calls::Declared;
 use crate::partition::Partition;
 use crate::pointer::Target;
-use crate::procedure::{DeclaredKeys, ProcedureNumber};
+use crate::procedure::ProcedureNumber;
 use crate::shared_calls::SharedCallNumber;
 use crate::stop::Stop;
 use crate::transaction::{Circumstances, Want};
@@ -115,19 +116,14 @@ impl Partition {
         if self.anti_cache.is_none() {
             return Ok(false);
         }
-        let (mut keys, mut bytes) = (Vec::new(), Vec::new());
-        let mut declared = DeclaredKeys {
-            tables: &self.tables,
-            keys: &mut keys,
-            bytes: &mut bytes,
-        };
         let procedure = &self.procedures[usize::from(call.procedure.0)];
-        procedure.declare(call.parameters, &mut declared)?;
+        procedure.declare(call.parameters, &mut self.declared.start(&self.tables))?;
+        let Declared { keys, bytes } = &mut self.declared;
         let wants = &mut self.work.wants;
         wants.clear();
-        for (index, key) in keys {
+        for (index, key) in keys.drain(..) {
             let table = &self.tables[usize::from(index.table.0)];
-            table.indexes[usize::from(index.index)].each_equal(key.of(&bytes), |_, pointer| {
+            table.indexes[usize::from(index.index)].each_equal(key.of(bytes), |_, pointer| {
                 if let Target::Evicted(id) = pointer.target() {
                     let place = table.evicted.get(id);
                     wants.push(Want {

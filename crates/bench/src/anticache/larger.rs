@@ -111,7 +111,8 @@ fn measure(
         }
         for _ in 0..CALLS_BETWEEN_POLLS {
             let (moved, before) = (moved_rows(partition), Instant::now());
-            let outcome = partition.execute(calls.following(), &mut reply);
+            let call = calls.following(partition);
+            let outcome = partition.execute(call, &mut reply);
             note_stall(partition, moved, before, &mut stalls);
             match outcome {
                 Outcome::Committed(_) => ended += 1,

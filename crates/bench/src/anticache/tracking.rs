@@ -60,7 +60,8 @@ fn rate(partition: &mut Partition, mut calls: Calls, count: usize) -> Result<f64
     let mut reply = Vec::new();
     let start = Instant::now();
     for _ in 0..count {
-        let outcome = partition.execute(calls.following(), &mut reply);
+        let call = calls.following(partition);
+        let outcome = partition.execute(call, &mut reply);
         if !matches!(outcome, Outcome::Committed(_)) {
             bail!("a read ended with {outcome:?}");
         }

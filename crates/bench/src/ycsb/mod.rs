@@ -95,7 +95,8 @@ fn read(partition: &mut Partition, mut calls: Calls, count: usize) -> Result<f64
     let mut reply = Vec::new();
     let (start, mut bytes) = (Instant::now(), 0);
     for _ in 0..count {
-        let outcome = partition.execute(calls.following(), &mut reply);
+        let call = calls.following(partition);
+        let outcome = partition.execute(call, &mut reply);
         if !matches!(outcome, Outcome::Committed(_)) {
             bail!("a read ended with {outcome:?}");
         }
@@ -112,7 +113,8 @@ fn read_and_update(partition: &mut Partition, mut calls: Calls, count: usize) ->
         let mut reply = Vec::new();
         let start = Instant::now();
         for number in 0..count {
-            let outcome = partition.execute(calls.following(), &mut reply);
+            let call = calls.following(partition);
+            let outcome = partition.execute(call, &mut reply);
             if !matches!(outcome, Outcome::Committed(_)) {
                 bail!("a call ended with {outcome:?}");
             }

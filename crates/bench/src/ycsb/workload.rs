@@ -41,9 +41,9 @@ pub fn tables() -> Vec<TableDefinition> {
 
 /// The transactions.
 pub fn procedures() -> Vec<Arc<dyn Procedure>> {
-    let one_row = |name, may_grow, declares, run| OneRow {
+    let one_row = |name, adds, declares, run| OneRow {
         name,
-        may_grow,
+        adds,
         declares,
         run,
     };
@@ -64,8 +64,8 @@ type Run = fn(&mut Transaction<'_>, &[u8], &mut Vec<u8>) -> Result<(), Stop>;
 /// A transaction on one row, whose key its parameters begin with.
 struct OneRow {
     name: &'static str,
-    /// Whether it adds the row.
-    may_grow: bool,
+    /// Whether it adds the row; otherwise it is one that is there.
+    adds: bool,
     /// Whether an evicted row is fetched before it runs.
     declares: bool,
     run: Run,
@@ -77,13 +77,18 @@ impl Procedure for OneRow {
     }
 
     fn may_grow(&self) -> bool {
-        self.may_grow
+        self.adds
     }
 
     fn declare(&self, parameters: &[u8], keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
         if self.declares {
-            keys.key(KEY, &[Value::Int(key_of(parameters))])?;
+            self.expect(parameters, keys)?;
         }
+        Ok(())
+    }
+
+    fn expect(&self, parameters: &[u8], keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
+        keys.key(KEY, &[Value::Int(key_of(parameters))])?;
         Ok(())
     }
 
@@ -181,6 +186,7 @@ pub struct Calls {
     /// The keys, and whether each is updated.
     drawn: Vec<(u32, bool)>,
     parameters: [u8; UPDATE_BYTES],
+    expected_parameters: [u8; 8],
     next: usize,
 }
 
@@ -194,6 +200,7 @@ impl Calls {
             updates,
             drawn: vec![(0, false); calls],
             parameters: [b'u'; UPDATE_BYTES],
+            expected_parameters: [0; 8],
             next: 0,
         };
         calls.redraw();
@@ -216,12 +223,14 @@ impl Calls {
         self.drawn.len() - self.next
     }
 
-    /// The next call.
+    /// The next call, after the partition has been told of one that comes some calls later: the calls stand
+    /// in a queue.
     ///
     /// # Panics
     /// When none is left.
     #[inline]
-    pub fn following(&mut self) -> Call<'_> {
+    pub fn following(&mut self, partition: &mut Partition) -> Call<'_> {
+        self.expect(partition);
         let (key, is_update) = self.drawn[self.next];
         self.next += 1;
         self.parameters[..8].copy_from_slice(&u64::from(key).to_le_bytes());
@@ -236,6 +245,18 @@ impl Calls {
             procedure: UPDATE,
             parameters: &self.parameters,
         }
+    }
+
+    #[inline]
+    fn expect(&mut self, partition: &mut Partition) {
+        let Some((key, is_update)) = self.drawn.get(self.next + Partition::EXPECTED_AHEAD) else {
+            return;
+        };
+        self.expected_parameters = u64::from(*key).to_le_bytes();
+        partition.expect(Call {
+            procedure: if *is_update { UPDATE } else { READ },
+            parameters: &self.expected_parameters,
+        });
     }
 }
 
@@ -262,7 +283,7 @@ mod tests {
         let mut calls = Calls::draw(5_000, 100, 0.5, 0.5);
         let (mut reply, mut updated) = (Vec::new(), 0);
         for _ in 0..5_000 {
-            let call = calls.following();
+            let call = calls.following(&mut partition);
             let is_read = call.procedure == READ;
             assert!(matches!(
                 partition.execute(call, &mut reply),

@@ -1,8 +1,8 @@
 //! A procedure that does what its parameters say: a list of operations.
 
 use oltp::{
-    ColumnDefinition, Columns, Direction, IndexId, IndexKind, Procedure, Row, RowHandle, Scan,
-    Stop, TableDefinition, TableNumber, Transaction,
+    ColumnDefinition, Columns, DeclaredKeys, Direction, IndexId, IndexKind, Procedure, Row,
+    RowHandle, Scan, Stop, TableDefinition, TableNumber, Transaction,
 };
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -152,6 +152,19 @@ pub struct Script;
 impl Procedure for Script {
     fn name(&self) -> &str {
         "script"
+    }
+
+    /// Keys of rows that are there or not, of each kind of index.
+    fn expect(&self, parameters: &[u8], keys: &mut DeclaredKeys<'_>) -> Result<(), Stop> {
+        for bytes in parameters.chunks_exact(OPERATION_BYTES) {
+            let operation = Operation::decode(bytes);
+            let table = operation.table.into();
+            keys.key(IndexId::new(table, 0), &[Value::Int(operation.id)])?;
+            for index in [1, 2] {
+                keys.key(IndexId::new(table, index), &[Value::Int(operation.group)])?;
+            }
+        }
+        Ok(())
     }
 
     fn run(

@@ -53,7 +53,7 @@ pub fn tight(cold: i64, warm: i64) -> AntiCacheOptions {
     }
 }
 
-/// Runs a transaction, without waiting for it.
+/// Runs a transaction, without waiting for it. It was expected, which changes nothing.
 pub fn execute(partition: &mut Partition, operations: &[Operation]) -> (Outcome, Vec<u8>) {
     let parameters = encode(operations);
     let mut reply = Vec::new();
@@ -61,6 +61,7 @@ pub fn execute(partition: &mut Partition, operations: &[Operation]) -> (Outcome,
         procedure: ProcedureNumber(0),
         parameters: &parameters,
     };
+    partition.expect(call);
     (partition.execute(call, &mut reply), reply)
 }
 
