@@ -99,6 +99,11 @@ impl<'a> Row<'a> {
     /// When the column is of another type or the cell is NULL.
     #[inline]
     pub fn int(&self, column: ColumnNumber) -> Result<i64, Stop> {
+        if let Bytes::Memory(_, body) = self.bytes
+            && let Some(int) = self.table.layout.int(body, column)
+        {
+            return Ok(int);
+        }
         match self.value(column)? {
             Value::Int(int) => Ok(int),
             other => panic!("{other:?} is no integer"),

@@ -96,34 +96,32 @@ impl RowLayout {
         self.texts > 0
     }
 
-    /// Makes a row of a value for each column.
-    pub(crate) fn encode(
-        &self,
-        values: &[Value<'_>],
-        out: &mut RowBuffer,
-    ) -> Result<(), Violation> {
+    /// Appends a row of a value for each column: its body, and its texts behind it.
+    pub(crate) fn encode(&self, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), Violation> {
         if values.len() != self.columns.len() {
             return Err(Violation::Columns {
                 expected: self.columns.len(),
                 found: values.len(),
             });
         }
-        out.body.clear();
-        out.body.resize(self.body_bytes, 0);
-        out.text.clear();
+        let start = out.len();
+        let texts = start + self.body_bytes;
+        out.resize(texts, 0);
         for (column, value) in values.iter().enumerate() {
             self.check(column, value)?;
             let (column_type, _, place) = self.columns[column];
             match (value, place) {
-                (Value::Null, _) => out.body[column / 8] |= 1 << (column % 8),
+                (Value::Null, _) => out[start + column / 8] |= 1 << (column % 8),
                 (value, Place::Fixed(at, width)) => {
-                    cell::write(value, column_type, &mut out.body[at..at + width]);
+                    let at = start + at;
+                    cell::write(value, column_type, &mut out[at..at + width]);
                 }
-                (Value::Bytes(text), Place::Text(_)) => out.text.extend_from_slice(text),
+                (Value::Bytes(text), Place::Text(_)) => out.extend_from_slice(text),
                 _ => unreachable!("the value was checked"),
             }
             if let Place::Text(ordinal) = place {
-                self.set_end(&mut out.body, ordinal, out.text.len())?;
+                let end = out.len() - texts;
+                self.set_end(&mut out[start..texts], ordinal, end)?;
             }
         }
         Ok(())
@@ -242,6 +240,23 @@ impl RowLayout {
                 let (start, end) = self.text_range(body, ordinal);
                 Value::Bytes(&text()[start..end])
             }
+        }
+    }
+
+    /// The cell of an integer, date or time column that is not NULL; `None` of any other cell.
+    #[inline]
+    pub(crate) fn int(&self, body: &[u8], column: ColumnNumber) -> Option<i64> {
+        if body[column / 8] & (1 << (column % 8)) != 0 {
+            return None;
+        }
+        match self.columns[column] {
+            (column_type, _, Place::Fixed(at, width)) => {
+                match cell::read(&body[at..at + width], column_type) {
+                    Value::Int(int) => Some(int),
+                    _ => None,
+                }
+            }
+            _ => None,
         }
     }
 

@@ -14,6 +14,8 @@ use crate::schema::{ColumnNumber, IndexId, TableNumber};
 pub enum Columns {
     /// Any of them.
     All,
+    /// Any of them, and texts hardly ever: they do not come into the cache with the rows.
+    Numbers,
     /// Only those of the index's key: evicted rows need not be fetched, unless the procedure then asks
     /// for a text or for what follows one in the key.
     OfKey,
@@ -34,8 +36,8 @@ pub(crate) enum Statement {
     },
     Insert {
         table: TableNumber,
-        body: Range<usize>,
-        text: Range<usize>,
+        /// Body and texts.
+        row: Range<usize>,
     },
     Update {
         index: IndexId,

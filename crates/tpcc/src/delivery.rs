@@ -112,11 +112,15 @@ fn read_orders(
     warehouse: i16,
     due: &mut [Due],
 ) -> Result<(Rows, Rows), Stop> {
+    let numbers = Scan {
+        columns: Columns::Numbers,
+        ..Scan::default()
+    };
     let mut statements = Vec::with_capacity(due.len());
     for due in &*due {
         let key = [warehouse.into(), due.district, due.order].map(Value::Int);
-        let of_order = transaction.get(key_of(ORDERS), &key, Columns::All)?;
-        let of_lines = transaction.scan(key_of(ORDER_LINE), &key, &key, Scan::default())?;
+        let of_order = transaction.get(key_of(ORDERS), &key, Columns::Numbers)?;
+        let of_lines = transaction.scan(key_of(ORDER_LINE), &key, &key, numbers)?;
         statements.push((of_order, of_lines));
     }
     let batch = transaction.execute()?;
@@ -144,7 +148,7 @@ fn read_customers(
     let mut statements = Vec::with_capacity(due.len());
     for due in due {
         let key = [warehouse.into(), due.district, due.customer].map(Value::Int);
-        statements.push(transaction.get(key_of(CUSTOMER), &key, Columns::All)?);
+        statements.push(transaction.get(key_of(CUSTOMER), &key, Columns::Numbers)?);
     }
     let batch = transaction.execute()?;
     let mut changed = Vec::with_capacity(due.len());

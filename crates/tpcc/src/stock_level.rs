@@ -39,7 +39,7 @@ impl Procedure for StockLevel {
         let mut statements = Vec::with_capacity(items.len());
         for item in items {
             let key = [warehouse.into(), item].map(Value::Int);
-            statements.push(transaction.get(key_of(STOCK), &key, Columns::All)?);
+            statements.push(transaction.get(key_of(STOCK), &key, Columns::Numbers)?);
         }
         let batch = transaction.execute()?;
         let mut few = 0;
@@ -58,13 +58,17 @@ fn last_items(
     district: i16,
 ) -> Result<Vec<i64>, Stop> {
     let key = [Value::Int(warehouse.into()), Value::Int(district.into())];
-    let get = transaction.get(key_of(DISTRICT), &key, Columns::All)?;
+    let get = transaction.get(key_of(DISTRICT), &key, Columns::Numbers)?;
     let row = transaction.execute()?.row(get);
     let row = row.ok_or_else(|| Stop::Abort("no such district".into()))?;
     let next = row.int(crate::schema::district::NEXT_ORDER)?;
     let order = |order: i64| [key[0], key[1], Value::Int(order)];
     let (from, to) = (order(next - ORDERS), order(next - 1));
-    let scan = transaction.scan(key_of(ORDER_LINE), &from, &to, Scan::default())?;
+    let numbers = Scan {
+        columns: Columns::Numbers,
+        ..Scan::default()
+    };
+    let scan = transaction.scan(key_of(ORDER_LINE), &from, &to, numbers)?;
     let batch = transaction.execute()?;
     let mut items = Vec::with_capacity(batch.count(scan));
     for row in batch.rows(scan) {

@@ -191,7 +191,6 @@ mod tests {
     use types::{ColumnType, Value};
 
     use super::*;
-    use crate::row_layout::RowBuffer;
     use crate::schema::ColumnDefinition;
 
     const BLOCK_BYTES: usize = 512;
@@ -217,10 +216,11 @@ mod tests {
     fn full() -> Block {
         let layout = layout();
         let mut builder = BlockBuilder::new(BlockId(9), TableNumber(2), BLOCK_BYTES);
-        let mut row = RowBuffer::default();
         for id in 0.. {
+            let mut row = Vec::new();
             layout.encode(&values(id), &mut row).expect("a row");
-            if builder.push(row.bytes(), &layout).is_none() {
+            let row = layout.split(&row).expect("of this layout");
+            if builder.push(row, &layout).is_none() {
                 return builder.finish(1_000);
             }
         }

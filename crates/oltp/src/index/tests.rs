@@ -9,7 +9,6 @@ use types::{ColumnType, Value};
 
 use super::*;
 use crate::pointer::{EvictedId, TupleId};
-use crate::row_layout::RowBuffer;
 
 fn columns() -> Vec<ColumnDefinition> {
     vec![
@@ -40,8 +39,8 @@ fn cell(number: i64, column: usize) -> Value<'static> {
 }
 
 /// The row of a number.
-fn row(number: i64) -> RowBuffer {
-    let mut row = RowBuffer::default();
+fn row(number: i64) -> Vec<u8> {
+    let mut row = Vec::new();
     let values: Vec<Value<'_>> = (0..3).map(|column| cell(number, column)).collect();
     let encoded = RowLayout::new(&columns()).encode(&values, &mut row);
     encoded.expect("the values fit");
@@ -51,8 +50,9 @@ fn row(number: i64) -> RowBuffer {
 /// Does something with the key of a row.
 fn with_key<R>(index: &mut Index, number: i64, act: impl FnOnce(&mut Index, RowKey<'_>) -> R) -> R {
     let (row, mut buffer) = (row(number), Vec::new());
-    let layout = index.layout.clone();
-    let key = layout.of_row(&RowLayout::new(&columns()), row.bytes(), &mut buffer);
+    let (layout, rows) = (index.layout.clone(), RowLayout::new(&columns()));
+    let row = rows.split(&row).expect("of this layout");
+    let key = layout.of_row(&rows, row, &mut buffer);
     act(index, key)
 }
 

@@ -71,7 +71,7 @@ impl Transaction<'_> {
                 to,
                 options,
             } => self.run_scan(*index, from, to, *options),
-            Statement::Insert { table, body, text } => self.run_insert(*table, body, text),
+            Statement::Insert { table, row } => self.run_insert(*table, row),
             Statement::Update {
                 index,
                 key,
@@ -153,14 +153,22 @@ impl Transaction<'_> {
             }
         }
         let found = start..self.work.found.len();
-        self.work.answers.push(Answer { index, found });
+        self.work.answers.push(Answer {
+            index,
+            found,
+            columns,
+        });
         Ok(())
     }
 
-    /// Notes that the rows of an answer were used, and asks for their texts. By now the rows themselves
+    /// Notes that the rows of an answer were used, and asks for their texts if they are wanted. By now the rows themselves
     /// have come, all of the batch.
     fn use_rows(&mut self, answer: usize) {
-        let Answer { index, ref found } = self.work.answers[answer];
+        let Answer {
+            index,
+            ref found,
+            columns,
+        } = self.work.answers[answer];
         let table = &mut self.tables[usize::from(index.table.0)];
         let has_chain = table.chain.kind() != ChainKind::None;
         for found in &self.work.found[found.clone()] {
@@ -168,7 +176,9 @@ impl Transaction<'_> {
                 continue;
             };
             table.accesses += 1;
-            table.prefetch_text(id);
+            if columns == Columns::All {
+                table.prefetch_text(id);
+            }
             if has_chain {
                 if is_tracked(self.tracking, &mut self.chance) {
                     table.touch(id);
@@ -190,17 +200,10 @@ impl Transaction<'_> {
         Ok(None)
     }
 
-    fn run_insert(
-        &mut self,
-        table: TableNumber,
-        body: &Range<usize>,
-        text: &Range<usize>,
-    ) -> Result<(), Stop> {
-        let row = RowBytes {
-            body: &self.work.bytes[body.clone()],
-            text: &self.work.bytes[text.clone()],
-        };
+    fn run_insert(&mut self, table: TableNumber, row: &Range<usize>) -> Result<(), Stop> {
         let of_table = &mut self.tables[usize::from(table.0)];
+        let (body, text) = self.work.bytes[row.clone()].split_at(of_table.layout.body_bytes());
+        let row = RowBytes { body, text };
         let id = of_table.insert(row)?;
         of_table.accesses += 1;
         self.work.undo.inserted(table, id);
@@ -288,7 +291,7 @@ impl Transaction<'_> {
     fn find_targets(&mut self, index: IndexId, key: &SoughtKey) -> Result<(), Stop> {
         self.work.targets.clear();
         let start = self.work.found.len();
-        self.run_get(index, key, Columns::All)?;
+        self.run_get(index, key, Columns::Numbers)?;
         self.use_rows(self.work.answers.len() - 1);
         self.work.answers.pop();
         let found = self.work.found.drain(start..);
@@ -304,6 +307,7 @@ impl Transaction<'_> {
         self.work.answers.push(Answer {
             index,
             found: 0..rows,
+            columns: Columns::Numbers,
         });
     }
 }

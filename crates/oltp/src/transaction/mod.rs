@@ -113,6 +113,7 @@ impl Found {
 struct Answer {
     index: IndexId,
     found: Range<usize>,
+    columns: Columns,
 }
 
 /// See the module.
@@ -191,12 +192,6 @@ impl Workspace {
         self.found_keys.clear();
         self.answers.clear();
         self.was_executed = false;
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
     }
 }
 
@@ -316,12 +311,10 @@ impl<'p> Transaction<'p> {
         let index = IndexId { table, index: 0 };
         find_index(self.tables, index)?;
         let layout = &self.tables[usize::from(table.0)].layout;
-        let mut row = std::mem::take(&mut self.work.row);
-        let encoded = layout.encode(values, &mut row);
-        let (body, text) = (self.work.append(&row.body), self.work.append(&row.text));
-        self.work.row = row;
-        encoded?;
-        Ok(self.queue(Statement::Insert { table, body, text }))
+        let start = self.work.bytes.len();
+        layout.encode(values, &mut self.work.bytes)?;
+        let row = start..self.work.bytes.len();
+        Ok(self.queue(Statement::Insert { table, row }))
     }
 
     /// Queues: other cells for the rows with this key.
