@@ -2,7 +2,8 @@
 //!
 //! 1. Warehouse, district, customer and items are read, in the home partition. An item that does not
 //!    exist ends the transaction: one order in a hundred.
-//! 2. For each partition that supplies, the stock is read and changed.
+//! 2. For each partition that supplies, the stock is read and changed. A line whose item an earlier line has,
+//!    too, takes from what that one has left.
 //! 3. The order and its lines are added at home.
 
 use contender::tpcc::random::ORIGINAL;
@@ -41,10 +42,16 @@ struct Found {
     info: [u8; INFO_BYTES],
 }
 
-/// Of a stock row: where it is, and what becomes of it.
+/// A stock row: where it is, and what becomes of it.
+#[derive(Clone, Copy)]
 struct Taken {
+    supply_warehouse: i16,
+    item: i32,
     row: RowHandle,
-    changes: [(usize, Value<'static>); 4],
+    quantity: i64,
+    ytd: i64,
+    orders: i64,
+    remote_orders: i64,
 }
 
 /// What step 1 finds beside the items.
@@ -175,42 +182,65 @@ fn supply(
         }
     }
     let batch = transaction.execute()?;
-    let mut taken = [const { None }; LINES_MAX];
-    for ((statement, found), taken) in statements.iter().zip(&mut *found).zip(&mut taken) {
+    let mut taken = [None; LINES_MAX];
+    for (at, (statement, found)) in statements.iter().zip(&mut *found).enumerate() {
         if let Some(statement) = statement {
             let row = batch.row(*statement);
             let row = row.ok_or_else(|| Stop::Abort("no stock of the item".into()))?;
-            *taken = Some(take(&row, head, found)?);
+            let before = taken[..at].iter().rev().flatten();
+            taken[at] = Some(take(&row, head, found, before)?);
         }
     }
     for taken in taken.iter().flatten() {
-        transaction.update_row(taken.row, &taken.changes)?;
+        let changes = [
+            (stock::QUANTITY, int(taken.quantity)),
+            (stock::YTD, int(taken.ytd)),
+            (stock::ORDERS, int(taken.orders)),
+            (stock::REMOTE_ORDERS, int(taken.remote_orders)),
+        ];
+        transaction.update_row(taken.row, &changes)?;
     }
     transaction.execute()?;
     Ok(())
 }
 
-/// Takes a line's pieces from the stock.
-fn take(row: &Row<'_>, head: Head, found: &mut Found) -> Result<Taken, Stop> {
-    let (quantity, wanted) = (row.int(stock::QUANTITY)?, i64::from(found.line.quantity));
-    let is_remote = found.line.supply_warehouse != head.warehouse;
-    found.stock = match quantity - wanted {
+/// Takes a line's pieces from the stock, from what lines before it, last first, have left.
+fn take<'t>(
+    row: &Row<'_>,
+    head: Head,
+    found: &mut Found,
+    mut before: impl Iterator<Item = &'t Taken>,
+) -> Result<Taken, Stop> {
+    let Line {
+        item,
+        supply_warehouse,
+        quantity: wanted,
+    } = found.line;
+    let mut taken = match before.find(|t| (t.supply_warehouse, t.item) == (supply_warehouse, item))
+    {
+        Some(left) => *left,
+        None => Taken {
+            supply_warehouse,
+            item,
+            row: row.handle()?,
+            quantity: row.int(stock::QUANTITY)?,
+            ytd: row.int(stock::YTD)?,
+            orders: row.int(stock::ORDERS)?,
+            remote_orders: row.int(stock::REMOTE_ORDERS)?,
+        },
+    };
+    taken.quantity = match taken.quantity - i64::from(wanted) {
         left if left >= 10 => left,
         left => left + 91,
     };
+    taken.ytd += i64::from(wanted);
+    taken.orders += 1;
+    taken.remote_orders += i64::from(supply_warehouse != head.warehouse);
+    found.stock = taken.quantity;
     let info = stock::DISTRICT_INFOS + head.district as usize - 1;
     found.info.copy_from_slice(row.bytes(info)?);
     found.is_original = found.is_original_item && is_original(row, stock::DATA)?;
-    let remote = row.int(stock::REMOTE_ORDERS)? + i64::from(is_remote);
-    Ok(Taken {
-        row: row.handle()?,
-        changes: [
-            (stock::QUANTITY, int(found.stock)),
-            (stock::YTD, int(row.int(stock::YTD)? + wanted)),
-            (stock::ORDERS, int(row.int(stock::ORDERS)? + 1)),
-            (stock::REMOTE_ORDERS, int(remote)),
-        ],
-    })
+    Ok(taken)
 }
 
 fn add_order(

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use contender::tpcc::Scale;
 use contender::tpcc::conditions::Totals;
-use contender::tpcc::rows::Row;
-use contender::tpcc::transactions::{Mix, Transaction};
+use contender::tpcc::rows::{Row, Stock};
+use contender::tpcc::transactions::{Line, Mix, NewOrder, Transaction};
 use env::Env;
 use oltp::{AntiCacheOptions, Call, Outcome, PartitionNumber, PartitionPlan, Primary, Stop};
 use tpcc::{calls, dump, load, schema};
@@ -227,4 +227,46 @@ fn counted_once(rows: &[Row], partitions: u16) -> HashMap<String, usize> {
         }
     }
     counted
+}
+
+/// Each of the lines takes its pieces from the stock.
+#[test]
+fn lines_of_one_item_all_count() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let primary = open(folder.path(), 1, None)?;
+    load(&primary, 1)?;
+    let stock_of = |primary: &Primary| -> Result<Stock> {
+        let rows = rows_of(primary, 1)?.into_iter();
+        let mut stock = rows.filter_map(|row| match row {
+            Row::Stock(stock) if (stock.warehouse, stock.item) == (2, 7) => Some(*stock),
+            _ => None,
+        });
+        stock.next().context("it was loaded")
+    };
+    let before = stock_of(&primary)?;
+    let line = Line {
+        item: 7,
+        supply_warehouse: 2,
+        quantity: 4,
+    };
+    let other = Line { item: 8, ..line };
+    let order = Transaction::NewOrder(NewOrder {
+        warehouse: 1,
+        district: 1,
+        customer: 1,
+        lines: vec![line, other, line, line],
+    });
+    let (mut parameters, mut reply) = (Vec::new(), Vec::new());
+    let procedure = calls::encode(&order, &mut parameters);
+    let call = Call {
+        procedure,
+        parameters: &parameters,
+    };
+    run(&primary, 1, call, &mut reply)??;
+    let after = stock_of(&primary)?;
+    let counted = |stock: &Stock| (stock.ytd, stock.orders, stock.remote_orders);
+    let (ytd, orders, remote_orders) = counted(&before);
+    assert_eq!(counted(&after), (ytd + 12, orders + 3, remote_orders + 3));
+    assert_eq!((after.quantity - before.quantity + 12) % 91, 0);
+    Ok(())
 }
