@@ -62,7 +62,7 @@ impl Partition {
 
     /// Says that a call will be executed soon, after those that were expected before it. Pays where rows
     /// are not in the cache: of 500,000 rows of 1 KB that are read with skew 1, a fifth more a second; where
-    /// they are it costs 0.04 us.
+    /// they are it costs: 0.05 us of 0.34 a read with skew 1.25.
     ///
     /// # Panics
     /// When there is no such procedure.

@@ -43,6 +43,7 @@ impl Transaction<'_> {
         {
             return Err(Violation::MixedBatch.into());
         }
+        self.work.is_group = statements.len() > 1;
         for statement in statements {
             self.run(statement)?;
         }
@@ -140,10 +141,14 @@ impl Transaction<'_> {
     /// Notes that what was found from `start` on is used.
     fn use_found(&mut self, index: IndexId, start: usize, columns: Columns) -> Result<(), Stop> {
         let is_key_enough = columns == Columns::OfKey && !self.reads_whole_rows;
+        let is_group = self.work.is_group || self.work.found.len() > start + 1;
         for at in start..self.work.found.len() {
             let pointer = self.work.found[at].pointer;
             match pointer.target() {
-                Target::Memory(id) => self.tables[usize::from(index.table.0)].prefetch_row(id),
+                Target::Memory(id) if is_group => {
+                    self.tables[usize::from(index.table.0)].prefetch_row(id);
+                }
+                Target::Memory(_) => {}
                 Target::Evicted(_) if is_key_enough => {}
                 Target::Evicted(id) => {
                     if let Some(id) = self.want(index.table, id)? {
@@ -169,6 +174,8 @@ impl Transaction<'_> {
             ref found,
             columns,
         } = self.work.answers[answer];
+        // Of one row they are wanted at once: asking for them cost a tenth of a read.
+        let asks_for_texts = columns == Columns::All && self.work.found.len() > 1;
         let table = &mut self.tables[usize::from(index.table.0)];
         let has_chain = table.chain.kind() != ChainKind::None;
         for found in &self.work.found[found.clone()] {
@@ -176,7 +183,7 @@ impl Transaction<'_> {
                 continue;
             };
             table.accesses += 1;
-            if columns == Columns::All {
+            if asks_for_texts {
                 table.prefetch_text(id);
             }
             if has_chain {

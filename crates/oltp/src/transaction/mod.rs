@@ -87,6 +87,8 @@ pub(crate) struct Workspace {
     answers: Vec<Answer>,
     targets: Vec<TupleId>,
     was_executed: bool,
+    /// Whether the batch has several statements.
+    is_group: bool,
     prepass_statements: usize,
 }
 
