@@ -73,6 +73,7 @@ pub(crate) struct Cursor {
     read_bytes_max: usize,
     zone_filter: Option<Arc<dyn ZoneFilter>>,
     has_patches: bool,
+    position_min: u64,
     /// Segments after the current one, last first.
     later: Vec<RunSegment>,
     current: Option<Current>,
@@ -102,6 +103,7 @@ impl Cursor {
         };
         let later: Vec<RunSegment> = segments.iter().filter(in_range).rev().cloned().collect();
         let has_patches = |part: &RunSegment| part.segment.info().patches > 0;
+        let position_min = |part: &RunSegment| part.segment.info().position_min.0;
         let mut cursor = Self {
             layout: Arc::clone(layout),
             range,
@@ -112,6 +114,7 @@ impl Cursor {
             source,
             zone_filter,
             has_patches: later.iter().any(has_patches),
+            position_min: later.iter().map(position_min).min().unwrap_or(u64::MAX),
             later,
             current: None,
         };
@@ -160,6 +163,11 @@ impl Cursor {
     /// Whether there may be patches among its rows.
     pub fn has_patches(&self) -> bool {
         self.has_patches
+    }
+
+    /// None of its rows has a smaller position.
+    pub fn position_min(&self) -> u64 {
+        self.position_min
     }
 
     /// Leaves the next page out.
@@ -238,8 +246,7 @@ impl Current {
         let length = |index: usize| self.segment.pages()[index].length as usize;
         let mut bytes = length(start);
         let mut next = start + 1;
-        let is_wanted = |page: usize| !self.is_ruled_out(page) || self.is_ruled_out(start);
-        while next < end && bytes + length(next) <= bytes_max && is_wanted(next) {
+        while next < end && bytes + length(next) <= bytes_max && !self.is_ruled_out(next) {
             bytes += length(next);
             next += 1;
         }

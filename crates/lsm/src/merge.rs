@@ -101,6 +101,8 @@ struct Stream {
     cursor: Option<Cursor>,
     /// Whether a version in it may need an older one to be whole.
     has_patches: bool,
+    /// None of its versions is older.
+    position_min: u64,
 }
 
 /// Merges streams.
@@ -187,6 +189,7 @@ impl Merger {
     pub fn add_window(&mut self, window: Window) {
         self.streams.push(Stream {
             has_patches: window.block.has_patches(),
+            position_min: window.block.summary().position_min,
             window: Some(window),
             cursor: None,
         });
@@ -196,6 +199,7 @@ impl Merger {
     pub fn add_cursor(&mut self, cursor: Cursor) {
         self.streams.push(Stream {
             has_patches: cursor.has_patches(),
+            position_min: cursor.position_min(),
             window: None,
             cursor: Some(cursor),
         });
@@ -234,23 +238,29 @@ impl Merger {
     }
 
     /// Whether the next page of a stream, which is not loaded, can be left out: no row in it is
-    /// wanted, and none hides an older version or makes a newer one whole.
+    /// wanted, and none hides an older version or makes a newer one whole. Older versions are in runs
+    /// behind its own, mostly: a table's copy comes beside changes that are newer than it.
     fn may_skip(&self, stream: usize) -> bool {
         let ahead = self.streams[stream].cursor.as_ref().and_then(Cursor::ahead);
         let Some(ahead) = ahead.filter(|ahead| ahead.is_ruled_out) else {
             return false;
         };
-        let hides = |older: &Stream| {
-            older
-                .head()
-                .is_some_and(|head| head.is_at_or_below(ahead.last_key))
+        let overlaps = |other: &Stream| {
+            let head = other.head();
+            head.is_some_and(|head| head.is_at_or_below(ahead.last_key))
         };
+        let is_hidden =
+            |newer: &Stream| newer.position_min < ahead.summary.position_max && overlaps(newer);
+        let builds_upon =
+            |newer: &Stream| newer.has_patches && !museum::shows(Exhibit::RuledOutPagePatched);
+        let hides = |older: &Stream| overlaps(older) && !museum::shows(Exhibit::RuledOutPageHides);
         let (newer, older) = (&self.streams[..stream], &self.streams[stream + 1..]);
         ahead.summary.all_puts
             && ahead.summary.unique_keys
-            && (!newer.iter().any(|stream| stream.has_patches)
-                || museum::shows(Exhibit::RuledOutPagePatched))
-            && (!older.iter().any(hides) || museum::shows(Exhibit::RuledOutPageHides))
+            && !newer
+                .iter()
+                .any(|newer| builds_upon(newer) || is_hidden(newer))
+            && !older.iter().any(hides)
     }
 
     fn passes_whole(&self, first: usize, filter: &impl Filter) -> bool {

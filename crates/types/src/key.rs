@@ -439,6 +439,39 @@ impl SortKey {
     }
 }
 
+impl SortKey {
+    /// The value of the first key column where that is an integer, a date or a time: the integer that
+    /// its cells are. `types` are those of all key columns.
+    pub fn leading_integer(&self, types: &[ColumnType]) -> Option<i64> {
+        let bits = match types.first()? {
+            ColumnType::Int16 => 16,
+            ColumnType::Int32 | ColumnType::Date => 32,
+            ColumnType::Int64
+            | ColumnType::Time
+            | ColumnType::Timestamp
+            | ColumnType::TimestampTz => 64,
+            _ => return None,
+        };
+        let rest = || {
+            types[1..]
+                .iter()
+                .try_fold(0, |sum, &t| Some(sum + key_bits(t)?))
+        };
+        let leading = match self {
+            Self::U64(key) => key >> rest()?,
+            Self::U128(key) => (key >> rest()?) as u64,
+            Self::Bytes(key) => {
+                let cell = key.get(..bits as usize / 8)?;
+                cell.iter()
+                    .fold(0, |value, &byte| value << 8 | u64::from(byte))
+            }
+        };
+        // From the place where all bits are, so that the sign is extended on the way back.
+        let high = u64::BITS - bits;
+        Some(((leading << high) ^ SIGN_64) as i64 >> high)
+    }
+}
+
 /// The smallest byte string above every one that starts with `prefix`.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
@@ -454,6 +487,34 @@ mod tests {
     use arrow_array::{Int32Array, Int64Array, StringArray};
 
     use super::*;
+
+    #[test]
+    fn the_first_column_can_be_read_back() {
+        use ColumnType::{Date, Int16, Int32, Int64, Text};
+        let small: ArrayRef = Arc::new(Int32Array::from(vec![i32::MIN, -1, 0, 7, i32::MAX]));
+        let large: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, 7, i64::MAX]));
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["", "a", "b", "c", "d"]));
+        let forms: [(&[ArrayRef], &[ColumnType]); 5] = [
+            (std::slice::from_ref(&small), &[Int32]),
+            (&[small.clone(), small.clone()], &[Int32, Int32]),
+            (&[small.clone(), large.clone()], &[Int32, Int64]),
+            (&[large.clone(), small.clone()], &[Int64, Int32]),
+            (&[large.clone(), text.clone()], &[Int64, Text]),
+        ];
+        for (columns, types) in forms {
+            let keys = SortKeys::compute(columns, types);
+            let read = (0..5).map(|row| keys.key(row).leading_integer(types));
+            let expected = match types[0] {
+                Int32 => [i32::MIN, -1, 0, 7, i32::MAX].map(i64::from),
+                _ => [i64::MIN, -1, 0, 7, i64::MAX],
+            };
+            assert!(read.eq(expected.map(Some)), "{types:?}");
+        }
+        let keys = SortKeys::compute(&[text], &[Text]);
+        assert_eq!(keys.key(1).leading_integer(&[Text, Int16]), None);
+        let date = SortKey::U64(u64::from(5_u32 ^ SIGN_32));
+        assert_eq!(date.leading_integer(&[Date]), Some(5));
+    }
 
     #[test]
     fn integers_order_by_value_and_by_column() {

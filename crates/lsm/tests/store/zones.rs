@@ -155,6 +155,31 @@ fn pages_that_hide_older_rows_are_read() {
     assert!(counts.pages_ruled_out > 0, "{counts:?}");
 }
 
+/// A copy of rows comes after changes that are newer than it: its run is in front, its rows are older.
+#[test]
+fn rows_of_a_late_copy_stay_hidden() {
+    let folder = folder();
+    let store = folder.open();
+    store.create_table(TABLE, events()).expect("a new table");
+    // As long as older rows may come, positions are kept.
+    let hold = store.hold_history();
+    commit(&store, 9, (0..ROWS).step_by(2).map(|id| event(9, id, 0)));
+    store.flush().expect("the flush works");
+    let copied = version_rows(&events(), (0..ROWS).map(|id| event(5, id, ROWS)));
+    store.ingest(TABLE, copied).expect("ingest works");
+    let read = |store: &Arc<Store>| {
+        let (keys, _) = since(&store.pin(), ROWS);
+        let expected: Vec<i64> = (1..ROWS).step_by(2).collect();
+        assert_eq!(keys.len(), expected.len());
+        assert_eq!(keys, expected);
+    };
+    store.publish(CommitPosition(10), Vec::new());
+    read(&store);
+    store.flush().expect("the flush works");
+    read(&store);
+    drop(hold);
+}
+
 /// A patch has not all cells: the row that it changes has to be read.
 #[test]
 fn pages_that_patches_build_upon_are_read() {
