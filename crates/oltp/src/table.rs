@@ -369,7 +369,7 @@ impl Table {
         }
     }
 
-    /// Goes on to the next row in memory; see [`SlotArena::next_used`].
+    /// Goes on to the next row in memory; see [`SlotArena::next_used`](crate::slot_arena::SlotArena::next_used).
     pub(crate) fn next_row(&self, from: u32, looks_max: u32) -> Visit {
         self.rows.slots.next_used(from, looks_max)
     }
