@@ -245,6 +245,10 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     let values = config.options_mut();
     values.sql_parser.parse_float_as_decimal = true;
     values.sql_parser.map_string_types_to_utf8view = false;
+    // A join waits until all parts of its other side are there before it tells which keys they have. A
+    // part that nobody asks for, because a join above has no rows for it, would be waited for without end
+    // (DataFusion 55.2).
+    values.optimizer.enable_join_dynamic_filter_pushdown = false;
     // Metadata, which tells the source's types, may differ between two plans of a query.
     values.execution.skip_physical_aggregate_schema_check = true;
     values.execution.time_zone = Some("+00:00".to_owned());

@@ -2,11 +2,17 @@
 //!
 //! * [`mod@column`]: the columns as Arrow fields.
 //! * [`key_range`]: filters on the key to a range of keys.
-//! * [`provider`]: the table at one snapshot.
+//! * [`provider`]: the table at one snapshot, [`parts`] of which are read at the same time.
 //! * [`scan`]: the operator that reads it, [`scan_metrics`] what it tells of that.
+//! * [`row_filters`]: the conditions that it checks itself; [`zone_pruning`]: the same about the bounds
+//!   of pages. [`reader`]: one of its partitions.
 
 pub(crate) mod column;
 pub(crate) mod key_range;
+mod parts;
 pub(crate) mod provider;
+mod reader;
+mod row_filters;
 pub(crate) mod scan;
 mod scan_metrics;
+mod zone_pruning;

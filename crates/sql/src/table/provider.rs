@@ -9,11 +9,12 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, Constraint, Constraints, Result, Statistics};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use lsm::{KeyRange, Snapshot, Store};
+use lsm::{Snapshot, Store};
 use types::{TableId, TableSchema};
 
 use super::column::{visible, visible_schema};
 use super::key_range::{self, Narrowed};
+use super::parts::Parts;
 use super::scan::{ScanExec, ScanTarget};
 use crate::error::SqlError;
 
@@ -65,25 +66,23 @@ impl Table {
         self.store.table_stats(self.id).map(|stats| stats.versions)
     }
 
-    /// Cuts the keys that `filters` leave into ranges to be read at the same time.
-    fn ranges(&self, snapshot: &Snapshot, filters: &[Expr], parts: usize) -> Result<Vec<KeyRange>> {
+    /// Cuts the keys that `filters` leave into parts to be read at the same time.
+    fn parts(&self, snapshot: &Snapshot, filters: &[Expr], parts: usize) -> Result<Parts> {
         let range = match key_range::key_range(&self.schema, filters) {
-            Narrowed::Nothing => return Ok(Vec::new()),
+            Narrowed::Nothing => return Ok(Parts::none()),
             Narrowed::Range(range) => range,
         };
         let small = self
             .row_estimate()
             .is_some_and(|rows| rows <= ROWS_FOR_ONE_PART);
         if parts <= 1 || small {
-            return Ok(vec![range]);
+            return Ok(Parts::whole(range));
         }
-        let cuts = snapshot
-            .split(self.id, parts)
-            .map_err(|error| SqlError::from_store(&error, Some(&self.schema.name.to_string())))?;
-        Ok(cuts
-            .iter()
-            .filter_map(|cut| key_range::intersect(cut, &range))
-            .collect())
+        let parts = Parts::cut(snapshot, (self.id, &self.schema), &range, parts);
+        parts.map_err(|error| {
+            let table = self.schema.name.to_string();
+            SqlError::from_store(&error, Some(&table)).into()
+        })
     }
 
     fn estimate(&self, filtered: bool) -> Statistics {
@@ -166,7 +165,7 @@ impl TableProvider for Table {
         } else {
             config.target_partitions()
         };
-        let ranges = self.ranges(&snapshot, filters, parts)?;
+        let parts = self.parts(&snapshot, filters, parts)?;
         let places: Vec<usize> = match projection {
             Some(projection) => projection.clone(),
             None => (0..self.stored.len()).collect(),
@@ -181,7 +180,7 @@ impl TableProvider for Table {
         let schema = Arc::new(self.visible.project(&places)?);
         let statistics = self.estimate(!filters.is_empty()).project(Some(&places));
         Ok(Arc::new(ScanExec::new(
-            target, schema, ranges, limit, statistics,
+            target, schema, parts, limit, statistics,
         )))
     }
 }

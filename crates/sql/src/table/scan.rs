@@ -6,34 +6,47 @@
 //! batch changes threads.
 //!
 //! The rows of a partition ascend by key; where the projection starts with the key's columns
-//! the planner is told.
+//! the planner is told. Conditions that the planner hands down are checked here
+//! ([`super::row_filters`]), and columns that nobody above wants are not given.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{Result, SplitPoint, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_expr::{
+    EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, RangePartitioning,
+};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    apply_expression_roots,
 };
 use futures::stream;
-use lsm::{KeyRange, Scan, ScanRequest, Snapshot, StoreError};
+use lsm::{KeyRange, Snapshot, StoreError};
 use types::{ColumnType, TableId, TableSchema};
 
+use super::parts::Parts;
+use super::reader::Reader;
+use super::row_filters::RowFilters;
 use super::scan_metrics::{ScanMetrics, note_extent};
 use crate::error::SqlError;
 
 /// What is read.
+#[derive(Clone)]
 pub(crate) struct ScanTarget {
     pub(crate) table: TableId,
     pub(crate) schema: Arc<TableSchema>,
@@ -46,7 +59,8 @@ pub(crate) struct ScanTarget {
 /// Reads a table at a snapshot.
 pub(crate) struct ScanExec {
     target: Arc<ScanTarget>,
-    ranges: Vec<KeyRange>,
+    parts: Parts,
+    filters: RowFilters,
     limit: Option<usize>,
     statistics: Arc<Statistics>,
     properties: Arc<PlanProperties>,
@@ -54,11 +68,23 @@ pub(crate) struct ScanExec {
 }
 
 impl ScanExec {
-    /// A scan of `ranges` that gives `schema`. No range: no rows.
+    /// A scan of `parts` that gives `schema`. No part: no rows.
     pub(crate) fn new(
         target: ScanTarget,
         schema: SchemaRef,
-        ranges: Vec<KeyRange>,
+        parts: Parts,
+        limit: Option<usize>,
+        statistics: Statistics,
+    ) -> Self {
+        let filters = RowFilters::none();
+        Self::with_filters(Arc::new(target), schema, parts, filters, limit, statistics)
+    }
+
+    fn with_filters(
+        target: Arc<ScanTarget>,
+        schema: SchemaRef,
+        parts: Parts,
+        filters: RowFilters,
         limit: Option<usize>,
         statistics: Statistics,
     ) -> Self {
@@ -68,13 +94,14 @@ impl ScanExec {
         }
         let properties = PlanProperties::new(
             equivalence,
-            Partitioning::UnknownPartitioning(ranges.len().max(1)),
+            partitioning(&target, &schema, &parts),
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
         Self {
-            target: Arc::new(target),
-            ranges,
+            target,
+            parts,
+            filters,
             limit,
             statistics: Arc::new(statistics),
             properties: Arc::new(properties),
@@ -84,7 +111,7 @@ impl ScanExec {
 }
 
 impl ScanTarget {
-    fn error(&self, error: &StoreError) -> SqlError {
+    pub(super) fn error(&self, error: &StoreError) -> SqlError {
         SqlError::from_store(error, Some(&self.schema.name.to_string()))
     }
 }
@@ -92,7 +119,8 @@ impl ScanTarget {
 impl ScanExec {
     /// Tells what all its ranges, which lie side by side, leave to be read.
     fn note_extent(&self) -> Result<()> {
-        let (Some(first), Some(last)) = (self.ranges.first(), self.ranges.last()) else {
+        let (Some(first), Some(last)) = (self.parts.ranges.first(), self.parts.ranges.last())
+        else {
             return Ok(());
         };
         let range = KeyRange {
@@ -130,6 +158,21 @@ fn key_ordering(target: &ScanTarget, schema: &SchemaRef) -> Option<Vec<PhysicalS
     (!ordering.is_empty()).then_some(ordering)
 }
 
+/// How rows are spread over the parts, as far as the projection shows it.
+fn partitioning(target: &ScanTarget, schema: &SchemaRef, parts: &Parts) -> Partitioning {
+    let count = parts.ranges.len().max(1);
+    let by_first_column = || -> Option<Partitioning> {
+        let starts = parts.starts.as_ref().filter(|_| count > 1)?;
+        let first = key_ordering(target, schema)?.into_iter().next()?;
+        let splits = starts
+            .iter()
+            .map(|start| SplitPoint::new(vec![start.clone()]));
+        let range = RangePartitioning::try_new([first].into(), splits.collect());
+        Some(Partitioning::Range(range.ok()?))
+    };
+    by_first_column().unwrap_or(Partitioning::UnknownPartitioning(count))
+}
+
 impl fmt::Debug for ScanExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScanExec")
@@ -146,16 +189,22 @@ impl DisplayAs for ScanExec {
             .iter()
             .map(|&index| self.target.schema.columns[index].name.as_str())
             .collect();
-        let bounded =
-            self.ranges.iter().any(|range| range.start.is_some()) || self.ranges.is_empty();
+        let bounded = self.parts.ranges.iter().any(|range| range.start.is_some())
+            || self.parts.ranges.is_empty();
         write!(
             f,
             "ScanExec: table={}, columns=[{}], parts={}{}",
             self.target.schema.name,
             columns.join(", "),
-            self.ranges.len(),
+            self.parts.ranges.len(),
             if bounded { ", by key" } else { "" },
         )?;
+        if let [first, others @ ..] = self.filters.conditions() {
+            write!(f, ", where={first}")?;
+            others
+                .iter()
+                .try_for_each(|condition| write!(f, " AND {condition}"))?;
+        }
         match self.limit {
             Some(limit) => write!(f, ", limit={limit}"),
             None => Ok(()),
@@ -178,9 +227,77 @@ impl ExecutionPlan for ScanExec {
 
     fn apply_expressions(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(self.filters.conditions(), visit)
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        _: FilterPushdownPhase,
+        handed_down: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let conditions = handed_down.parent_filters.into_iter();
+        let conditions: Vec<_> = conditions.map(|condition| condition.filter).collect();
+        // A limit counts rows before conditions from above.
+        if conditions.is_empty() || self.limit.is_some() {
+            let refused = vec![PushedDown::No; conditions.len()];
+            return Ok(FilterPushdownPropagation::with_parent_pushdown_result(
+                refused,
+            ));
+        }
+        let filters = self.filters.with(
+            &conditions,
+            &self.schema(),
+            &self.target.stored,
+            &self.target.schema,
+        )?;
+        let scan: Arc<dyn ExecutionPlan> = Arc::new(Self::with_filters(
+            self.target.clone(),
+            self.schema(),
+            self.parts.clone(),
+            filters,
+            None,
+            Statistics::clone(&self.statistics),
+        ));
+        let taken = vec![PushedDown::Yes; conditions.len()];
+        let taken = FilterPushdownPropagation::with_parent_pushdown_result(taken);
+        Ok(taken.with_updated_node(scan))
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let place = |projected: &ProjectionExpr| {
+            let column = projected.expr.downcast_ref::<Column>();
+            column.map(Column::index)
+        };
+        let places: Option<Vec<usize>> = projection.expr().iter().map(place).collect();
+        let Some(places) = places else {
+            return Ok(None);
+        };
+        // The planner knows of columns that are there twice that they are equal; a scan tells it of one.
+        let distinct: HashSet<&usize> = places.iter().collect();
+        if distinct.len() < places.len() {
+            return Ok(None);
+        }
+        let target = ScanTarget {
+            stored: places
+                .iter()
+                .map(|&place| self.target.stored[place])
+                .collect(),
+            ..ScanTarget::clone(&self.target)
+        };
+        Ok(Some(Arc::new(Self::with_filters(
+            Arc::new(target),
+            projection.schema(),
+            self.parts.clone(),
+            self.filters.clone(),
+            self.limit,
+            Statistics::clone(&self.statistics).project(Some(&places)),
+        ))))
     }
 
     fn with_new_children(
@@ -194,14 +311,14 @@ impl ExecutionPlan for ScanExec {
         if partition == 0 {
             self.note_extent()?;
         }
-        let reader = Reader {
-            target: self.target.clone(),
-            schema: self.schema(),
-            range: self.ranges.get(partition).cloned(),
-            scan: None,
-            left: self.limit.unwrap_or(usize::MAX),
-            metrics: ScanMetrics::new(&self.metrics, partition),
-        };
+        let reader = Reader::new(
+            self.target.clone(),
+            self.schema(),
+            self.parts.ranges.get(partition).cloned(),
+            &self.filters,
+            self.limit,
+            ScanMetrics::new(&self.metrics, partition),
+        );
         let batches = stream::iter(reader);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),
@@ -218,89 +335,16 @@ impl ExecutionPlan for ScanExec {
         _: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        if args.partition().is_none() || self.ranges.len() <= 1 {
+        if args.partition().is_none() || self.parts.ranges.len() <= 1 {
             return Ok(self.statistics.clone());
         }
         let mut part = Statistics::clone(&self.statistics);
         part.num_rows = match part.num_rows.get_value() {
             Some(rows) => {
-                datafusion::common::stats::Precision::Inexact(rows / self.ranges.len() + 1)
+                datafusion::common::stats::Precision::Inexact(rows / self.parts.ranges.len() + 1)
             }
             None => part.num_rows,
         };
         Ok(Arc::new(part))
-    }
-}
-
-/// Reads one partition.
-struct Reader {
-    target: Arc<ScanTarget>,
-    schema: SchemaRef,
-    /// `None`: nothing to read, or read.
-    range: Option<KeyRange>,
-    scan: Option<Scan>,
-    /// Rows still wanted.
-    left: usize,
-    metrics: ScanMetrics,
-}
-
-impl Reader {
-    fn read(&mut self) -> Result<Option<RecordBatch>> {
-        let target = self.target.clone();
-        let of_table = |error| target.error(&error);
-        if let Some(range) = self.range.take() {
-            let request = ScanRequest {
-                projection: self.target.stored.clone(),
-                range,
-                batch_rows: self.target.batch_rows,
-            };
-            self.scan = Some(
-                self.target
-                    .snapshot
-                    .scan(self.target.table, request)
-                    .map_err(of_table)?,
-            );
-        }
-        let Some(scan) = &mut self.scan else {
-            return Ok(None);
-        };
-        let batch = scan.next();
-        self.metrics.note(scan.counts());
-        let Some(batch) = batch else {
-            self.scan = None;
-            return Ok(None);
-        };
-        let batch = batch.map_err(of_table)?;
-        let rows = batch.num_rows().min(self.left);
-        self.left -= rows;
-        if self.left == 0 {
-            self.scan = None;
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(
-            self.schema.clone(),
-            batch.columns().to_vec(),
-            &options,
-        )?;
-        Ok(Some(batch.slice(0, rows)))
-    }
-}
-
-impl Iterator for Reader {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let timer = self.metrics.baseline.elapsed_compute().clone();
-        let _running = timer.timer();
-        let result = self.read();
-        match &result {
-            Ok(Some(batch)) => self.metrics.baseline.record_output(batch.num_rows()),
-            Ok(None) => self.metrics.baseline.done(),
-            Err(_) => {
-                self.range = None;
-                self.scan = None;
-            }
-        }
-        result.transpose()
     }
 }

@@ -11,6 +11,7 @@ pub(super) struct ScanMetrics {
     pub(super) baseline: BaselineMetrics,
     pages_from_cache: Gauge,
     pages_from_disk: Gauge,
+    pages_ruled_out: Gauge,
     rows_read: Gauge,
 }
 
@@ -22,6 +23,7 @@ impl ScanMetrics {
             baseline: BaselineMetrics::new(metrics, partition),
             pages_from_cache: gauge("pages_from_cache"),
             pages_from_disk: gauge("pages_from_disk"),
+            pages_ruled_out: gauge("pages_ruled_out"),
             rows_read: gauge("rows_read"),
         }
     }
@@ -31,6 +33,7 @@ impl ScanMetrics {
         let figures = [
             (&self.pages_from_cache, counts.pages_cached),
             (&self.pages_from_disk, counts.pages_read),
+            (&self.pages_ruled_out, counts.pages_ruled_out),
             (&self.rows_read, counts.versions),
         ];
         for (gauge, count) in figures {

@@ -60,6 +60,59 @@ async fn a_scan_by_key_tells_what_it_skipped_and_where_the_rest_came_from() {
     assert!(is(figure(&session, all, "pages_from_cache").await, pages));
 }
 
+/// Rows arrive in the order of their keys: those of a time are side by side.
+#[tokio::test]
+async fn a_condition_on_times_rules_pages_out() {
+    let mut fixture = Fixture::new();
+    let table = fixture.table("events", "id bigint key, day date, kind text");
+    let day = |id: u64| format!("2026-{:02}-{:02}", 1 + id / 10_000, 1 + id / 400 % 25);
+    let lines: String = (0..100_000)
+        .map(|id| format!("{id}|{}|kind {:x}\n", day(id), id.wrapping_mul(0x9E37_79B9)))
+        .collect();
+    fixture.write(table, &lines);
+    fixture.store.flush().expect("the flush works");
+    let session = fixture.session();
+    let late = "select count(kind) from events where day >= date '2026-10-20'";
+    assert_eq!(run(&session, late).await.expect("an answer"), ["2400"]);
+    let pages = figure(&session, late, "pages").await;
+    let ruled_out = figure(&session, late, "pages_ruled_out").await;
+    assert!(
+        ruled_out > pages / 2.0 && ruled_out < pages,
+        "{ruled_out} of {pages}"
+    );
+    // Nobody has been there yet.
+    let never = "select count(kind) from events where day > date '2026-12-01'";
+    assert!(is(figure(&session, never, "pages_ruled_out").await, pages));
+}
+
+/// Groups by the first column of the key need no exchange of rows between threads.
+#[tokio::test]
+async fn rows_of_one_leading_key_are_read_by_one_thread() {
+    let mut fixture = Fixture::new();
+    let table = fixture.table(
+        "lines",
+        "order_id bigint key, line integer key, amount integer",
+    );
+    let lines: String = (0..90_000)
+        .map(|row| format!("{}|{}|{}\n", row / 7, row % 7, row % 100))
+        .collect();
+    fixture.write(table, &lines);
+    fixture.store.flush().expect("the flush works");
+    let session = fixture.session();
+    let by_order = "select order_id, sum(amount) s from lines group by order_id";
+    let plan = run(&session, &format!("explain {by_order}")).await;
+    let plan = plan.expect("a plan").join("\n");
+    assert!(
+        plan.contains("parts=2") && !plan.contains("RepartitionExec"),
+        "{plan}"
+    );
+    let summed =
+        format!("select count(*), sum(s), min(order_id), max(order_id) from ({by_order}) x");
+    let expected = (90_000_u64 / 100 * 4_950).to_string();
+    let rows = run(&session, &summed).await.expect("an answer");
+    assert_eq!(rows, [format!("12858|{expected}|0|12857")]);
+}
+
 /// Equal as far as a plan shows it.
 fn is(figure: f64, expected: f64) -> bool {
     (figure - expected).abs() < 0.5

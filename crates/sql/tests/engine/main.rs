@@ -4,6 +4,7 @@
 
 mod answers;
 mod catalog;
+mod conditions;
 mod explain;
 mod harness;
 mod lookups;
