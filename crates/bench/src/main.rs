@@ -9,6 +9,7 @@
 //! * [`many_trees`]: a thousand trees in one store, a fifth of them written.
 //! * [`caching`]: what merges leave of a cache, beside other cache policies and RocksDB.
 //! * [`lookup`]: rows by key over the wire, beside PostgreSQL.
+//! * [`tpch`]: the 22 queries of TPC-H, beside PostgreSQL, DuckDB and DataFusion on Parquet.
 //! * [`ycsb`]: the primary in memory, one row a transaction.
 //! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
 //! * [`anticache`]: the primary with data larger than memory, and what tracking costs.
@@ -37,6 +38,7 @@ mod replica;
 mod results;
 mod side_process;
 mod tpcc;
+mod tpch;
 mod trees;
 mod weather;
 mod ycsb;
@@ -62,6 +64,8 @@ enum Experiment {
     Replica(Common),
     /// Rows by key over the wire, pipelined and one by one
     Lookup(Common),
+    /// The 22 queries of TPC-H, after merges and with a tenth of the rows changed
+    Tpch(Common),
     /// Size and speed of pages on one core, beside Parquet and row blocks
     Pages(Common),
     /// Weather readings inserted in random order, under a memory limit
@@ -183,6 +187,11 @@ fn run(arguments: Arguments) -> Result<()> {
         }
         Experiment::Lookup(common) => {
             let results = lookup::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Tpch(common) => {
+            let results = tpch::run(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

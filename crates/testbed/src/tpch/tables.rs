@@ -1,11 +1,13 @@
-//! The eight TPC-H tables: definitions and rows, loaded into PostgreSQL.
+//! The eight TPC-H tables: definitions and rows, loaded into PostgreSQL or written to files.
 //!
 //! The rows are dbgen's for the same scale factor, byte for byte.
 
 use std::fmt::{Display, Write as _};
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use postgres::Client;
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
@@ -76,35 +78,29 @@ create index on supplier (s_nationkey);
 /// Makes the tables with their primary keys and fills them.
 pub fn load(client: &mut Client, scale: f64) -> Result<()> {
     client.batch_execute(DEFINITIONS)?;
-    copy(client, "region", RegionGenerator::new(scale, 1, 1).iter())?;
-    copy(client, "nation", NationGenerator::new(scale, 1, 1).iter())?;
-    copy(
-        client,
-        "supplier",
-        SupplierGenerator::new(scale, 1, 1).iter(),
-    )?;
-    copy(
-        client,
-        "customer",
-        CustomerGenerator::new(scale, 1, 1).iter(),
-    )?;
-    copy(client, "part", PartGenerator::new(scale, 1, 1).iter())?;
-    copy(
-        client,
-        "partsupp",
-        PartSuppGenerator::new(scale, 1, 1).iter(),
-    )?;
-    copy(client, "orders", OrderGenerator::new(scale, 1, 1).iter())?;
-    copy(
-        client,
-        "lineitem",
-        LineItemGenerator::new(scale, 1, 1).iter(),
-    )?;
+    for table in TABLES {
+        let mut writer = client.copy_in(&format!(
+            "copy {table} from stdin with (format text, delimiter '|')"
+        ))?;
+        write_rows(table, scale, &mut writer)?;
+        writer
+            .finish()
+            .with_context(|| format!("copy into {table}"))?;
+    }
     client.batch_execute(KEYS)?;
     client
         .batch_execute("vacuum analyze")
         .context("vacuum analyze")?;
     Ok(())
+}
+
+/// Writes the same rows as files `TABLE.tbl` into a folder, and `schema.sql` with the definitions.
+pub fn write_files(folder: &Path, scale: f64) -> Result<()> {
+    for table in TABLES {
+        let file = File::create(folder.join(format!("{table}.tbl")))?;
+        write_rows(table, scale, &mut { file }).with_context(|| format!("{table}.tbl"))?;
+    }
+    Ok(fs::write(folder.join("schema.sql"), DEFINITIONS)?)
 }
 
 /// Adds what the reference run on PostgreSQL needs to end in reasonable time.
@@ -126,11 +122,23 @@ pub fn table_and_key_bytes(client: &mut Client) -> Result<u64> {
     u64::try_from(row.get::<_, i64>(0)).context("a size below zero")
 }
 
-fn copy<R: Display>(client: &mut Client, table: &str, rows: impl Iterator<Item = R>) -> Result<()> {
+/// Writes the rows of one of [`TABLES`], a line each, cells apart by `|`.
+fn write_rows(table: &str, scale: f64, writer: &mut impl Write) -> Result<()> {
+    match table {
+        "region" => write_lines(RegionGenerator::new(scale, 1, 1).iter(), writer),
+        "nation" => write_lines(NationGenerator::new(scale, 1, 1).iter(), writer),
+        "supplier" => write_lines(SupplierGenerator::new(scale, 1, 1).iter(), writer),
+        "customer" => write_lines(CustomerGenerator::new(scale, 1, 1).iter(), writer),
+        "part" => write_lines(PartGenerator::new(scale, 1, 1).iter(), writer),
+        "partsupp" => write_lines(PartSuppGenerator::new(scale, 1, 1).iter(), writer),
+        "orders" => write_lines(OrderGenerator::new(scale, 1, 1).iter(), writer),
+        "lineitem" => write_lines(LineItemGenerator::new(scale, 1, 1).iter(), writer),
+        other => bail!("TPC-H has no table {other}"),
+    }
+}
+
+fn write_lines<R: Display>(rows: impl Iterator<Item = R>, writer: &mut impl Write) -> Result<()> {
     const CHUNK_BYTES: usize = 1 << 20;
-    let mut writer = client.copy_in(&format!(
-        "copy {table} from stdin with (format text, delimiter '|')"
-    ))?;
     let mut chunk = String::with_capacity(2 * CHUNK_BYTES);
     for row in rows {
         write!(chunk, "{row}")?;
@@ -142,9 +150,5 @@ fn copy<R: Display>(client: &mut Client, table: &str, rows: impl Iterator<Item =
             chunk.clear();
         }
     }
-    writer.write_all(chunk.as_bytes())?;
-    writer
-        .finish()
-        .with_context(|| format!("copy into {table}"))?;
-    Ok(())
+    Ok(writer.write_all(chunk.as_bytes())?)
 }

@@ -1,0 +1,274 @@
+//! The 22 TPC-H queries beside PostgreSQL, DuckDB and DataFusion on Parquet (S1a to S1d).
+//!
+//! 1. A PostgreSQL is filled with dbgen's rows and copied by hedgerow; DuckDB loads the same rows
+//!    into tables of its own, DataFusion into Parquet files with zstd.
+//! 2. After the copy's merges have ended, all sides answer query by query in turns, and once more as
+//!    often as rounds are asked for; the first round only warms up, medians count. Hedgerow and
+//!    PostgreSQL are asked over the wire and their answers are compared cell by cell; of the others
+//!    the number of rows is.
+//! 3. *Fresh*: a tenth of all line items and of all orders, drawn by a hash of their keys, are
+//!    changed at PostgreSQL. As soon as hedgerow shows that, all answer again. The peers keep the rows
+//!    they have, as Parquet files do not change.
+//!
+//! Each side has as many threads as there are processors, and everything fits in memory.
+
+mod peer;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use postgres::Client;
+use tempfile::TempDir;
+use testbed::patience::wait_at_most;
+use testbed::soak::settled_bytes;
+use testbed::tpch::answers::Answer;
+use testbed::tpch::{queries, tables};
+use testbed::{Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer};
+
+use crate::Scale;
+use crate::results::{Results, median};
+
+use peer::{Engine, Peer};
+
+const DATABASE: &str = "postgres";
+/// What results call the source.
+const POSTGRES: &str = "postgresql";
+/// How long copies and catching up may take.
+const LIMIT: Duration = Duration::from_secs(3600);
+/// A tenth of the rows gets another value in a column that queries add up or show.
+const CHANGES: &str = "
+    update lineitem set l_quantity = l_quantity + 1
+        where hashint8(l_orderkey * 8 + l_linenumber) % 10 = 0;
+    update orders set o_totalprice = o_totalprice + 1 where hashint8(o_orderkey) % 10 = 0;";
+/// Tells that the changes have arrived.
+const CHANGED: &str = "select (select sum(l_quantity) from lineitem), \
+                              (select sum(o_totalprice) from orders)";
+
+/// Sizes of a run.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    name: &'static str,
+    scale_factor: f64,
+    rounds: usize,
+    memory: &'static str,
+}
+
+impl Plan {
+    fn of(scale: Scale) -> Self {
+        match scale {
+            Scale::Quick => Self {
+                name: "quick",
+                scale_factor: 0.1,
+                rounds: 1,
+                memory: "1GiB",
+            },
+            Scale::Full => Self {
+                name: "full",
+                scale_factor: 1.0,
+                rounds: 3,
+                memory: "4GiB",
+            },
+        }
+    }
+}
+
+/// The sides that answer, all with the same rows.
+struct Sides {
+    postgres: PostgresServer,
+    hedgerow: Hedgerow,
+    peers: [(Engine, Peer); 2],
+}
+
+/// What the peers have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peers {
+    /// The rows that the servers have.
+    AsServers,
+    /// Those from before the changes.
+    AsBefore,
+}
+
+/// Milliseconds of each round, by query.
+#[derive(Debug, Default)]
+struct Times(BTreeMap<u8, Vec<f64>>);
+
+impl Times {
+    /// The sum of the queries' medians.
+    fn total(&self) -> f64 {
+        self.0.values().map(|samples| median(samples)).sum()
+    }
+
+    fn of_query(&self, number: u8) -> &[f64] {
+        &self.0[&number]
+    }
+}
+
+/// The times of all sides, ours under `None`.
+#[derive(Debug, Default)]
+struct Measured(BTreeMap<Option<&'static str>, Times>);
+
+impl Measured {
+    fn note(&mut self, side: Option<&'static str>, query: u8, sample: f64) {
+        let times = self.0.entry(side).or_default();
+        times.0.entry(query).or_default().push(sample);
+    }
+
+    fn of(&self, side: Option<&str>) -> &Times {
+        let (_, times) = self
+            .0
+            .iter()
+            .find(|(known, _)| **known == side)
+            .expect("all sides have answered");
+        times
+    }
+}
+
+/// Runs the experiment.
+pub fn run(scale: Scale) -> Result<Results> {
+    let plan = Plan::of(scale);
+    let threads = std::thread::available_parallelism()?.get();
+    let folder = TempDir::with_prefix("bench-tpch-")?;
+    let mut sides = Sides::start(plan, threads, folder.path())?;
+    let mut results = Results::new("tpch", plan.name);
+    results.setting("scale factor", plan.scale_factor);
+    results.setting("threads", threads);
+    results.setting("memory of hedgerow", plan.memory);
+    for (engine, peer) in &sides.peers {
+        results.setting(engine.name(), peer.version());
+    }
+    sides.note_sizes(&mut results)?;
+    let merged = sides.answer(plan.rounds, Peers::AsServers)?;
+    note(&mut results, "", &merged);
+    sides.change()?;
+    let fresh = sides.answer(plan.rounds, Peers::AsBefore)?;
+    note(&mut results, "fresh, ", &fresh);
+    let mut ratio = |metric: &str, times: &Measured, peer: &str| {
+        let ratio = times.of(None).total() / times.of(Some(peer)).total();
+        results.figure(metric, ratio, "", Some(peer));
+    };
+    ratio("S1a", &merged, Engine::DataFusion.name());
+    ratio("S1b", &fresh, Engine::DataFusion.name());
+    ratio("S1c", &merged, Engine::DuckDb.name());
+    Ok(results)
+}
+
+fn note(results: &mut Results, prefix: &str, measured: &Measured) {
+    for (side, times) in &measured.0 {
+        for number in queries::NUMBERS {
+            let metric = format!("{prefix}query {number}");
+            results.median_figure(&metric, times.of_query(number), "ms", *side);
+        }
+        results.figure(&format!("{prefix}all queries"), times.total(), "ms", *side);
+    }
+}
+
+impl Sides {
+    fn start(plan: Plan, threads: usize, folder: &Path) -> Result<Self> {
+        let rows = folder.join("rows");
+        std::fs::create_dir(&rows)?;
+        tables::write_files(&rows, plan.scale_factor)?;
+        let peer = |engine| -> Result<_> { Ok((engine, Peer::start(engine, &rows, threads)?)) };
+        let peers = [peer(Engine::DuckDb)?, peer(Engine::DataFusion)?];
+        let postgres = PostgresServer::start(settings())?;
+        let mut source = postgres.connect(DATABASE)?;
+        tables::load(&mut source, plan.scale_factor)?;
+        let options = HedgerowOptions::new(postgres.url(DATABASE), &folder.join("hedgerow"))?
+            .with(&["--memory", plan.memory]);
+        let mut hedgerow = Hedgerow::start(options)?;
+        hedgerow.wait_ready_at_most(LIMIT)?;
+        settled_bytes(&hedgerow)?;
+        tables::add_reference_indexes(&mut source)?;
+        Ok(Self {
+            postgres,
+            hedgerow,
+            peers,
+        })
+    }
+
+    /// Bytes of the largest table.
+    fn note_sizes(&self, results: &mut Results) -> Result<()> {
+        let table = "lineitem";
+        let bytes = self.hedgerow.connect()?.query_one(
+            "select bytes from hedgerow.tables where name = $1",
+            &[&table],
+        )?;
+        let bytes: i64 = bytes.get(0);
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let ratio =
+            |peer: &Peer| -> Result<f64> { Ok(bytes as f64 / peer.table_bytes(table)? as f64) };
+        results.setting("bytes of lineitem", bytes);
+        for (engine, peer) in &self.peers {
+            let bytes = peer.table_bytes(table)?;
+            results.setting(&format!("bytes of lineitem, {}", engine.name()), bytes);
+        }
+        let [(_, duckdb), _] = &self.peers;
+        results.figure("S1d", ratio(duckdb)?, "", Some("duckdb"));
+        Ok(())
+    }
+
+    /// Has each query answered by all sides in turns, `rounds` times after warming up.
+    fn answer(&mut self, rounds: usize, peers: Peers) -> Result<Measured> {
+        let mut source = self.postgres.connect(DATABASE)?;
+        let mut replica = self.hedgerow.connect()?;
+        let mut measured = Measured::default();
+        for round in 0..=rounds {
+            for number in queries::NUMBERS {
+                let query = queries::text(number)?;
+                let (answer, ours) = timed(&mut replica, &query)?;
+                let (expected, theirs) = timed(&mut source, &query)?;
+                answer
+                    .ensure_same(&expected, number)
+                    .with_context(|| format!("query {number}"))?;
+                let mut samples = vec![(None, ours), (Some(POSTGRES), theirs)];
+                for (engine, peer) in &mut self.peers {
+                    let answered = peer.ask(&query)?;
+                    ensure!(
+                        peers == Peers::AsBefore || answered.rows == expected.rows.len(),
+                        "query {number}: {} rows from {engine:?}",
+                        answered.rows
+                    );
+                    samples.push((Some(engine.name()), answered.milliseconds));
+                }
+                // The first round only warms up.
+                if round > 0 {
+                    let each = samples.into_iter();
+                    each.for_each(|(side, sample)| measured.note(side, number, sample));
+                }
+            }
+        }
+        Ok(measured)
+    }
+
+    /// Changes a tenth of the rows and waits until hedgerow shows it.
+    fn change(&self) -> Result<()> {
+        let mut source = self.postgres.connect(DATABASE)?;
+        source.batch_execute(CHANGES)?;
+        // What PostgreSQL would do in the background, so that it does not do it meanwhile.
+        source.batch_execute("vacuum analyze")?;
+        let wanted = Answer::ask(&mut source, CHANGED)?;
+        let mut replica = self.hedgerow.connect()?;
+        wait_at_most(LIMIT, "the changes to be visible", || {
+            let shown = Answer::ask(&mut replica, CHANGED)?;
+            ensure!(shown.rows == wanted.rows, "sums {:?}", shown.rows);
+            Ok(Some(()))
+        })
+    }
+}
+
+fn timed(client: &mut Client, query: &str) -> Result<(Answer, f64)> {
+    let start = Instant::now();
+    let answer = Answer::ask(client, query)?;
+    Ok((answer, start.elapsed().as_secs_f64() * 1e3))
+}
+
+/// What a server that is only a reference should have, so that the run ends.
+fn settings() -> PostgresOptions {
+    PostgresOptions::default()
+        .with("shared_buffers", "2GB")
+        .with("work_mem", "256MB")
+        .with("maintenance_work_mem", "512MB")
+        .with("max_wal_size", "8GB")
+        .with("jit", "off")
+}
