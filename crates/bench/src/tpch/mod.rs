@@ -25,7 +25,7 @@ use testbed::patience::wait_at_most;
 use testbed::soak::settled_bytes;
 use testbed::tpch::answers::Answer;
 use testbed::tpch::{queries, tables};
-use testbed::{Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer};
+use testbed::{Hedgerow, HedgerowOptions, PostgresServer};
 
 use crate::Scale;
 use crate::results::{Results, median};
@@ -171,7 +171,7 @@ impl Sides {
         tables::write_files(&rows, plan.scale_factor)?;
         let peer = |engine| -> Result<_> { Ok((engine, Peer::start(engine, &rows, threads)?)) };
         let peers = [peer(Engine::DuckDb)?, peer(Engine::DataFusion)?];
-        let postgres = PostgresServer::start(settings())?;
+        let postgres = PostgresServer::start(tables::reference_options())?;
         let mut source = postgres.connect(DATABASE)?;
         tables::load(&mut source, plan.scale_factor)?;
         let options = HedgerowOptions::new(postgres.url(DATABASE), &folder.join("hedgerow"))?
@@ -261,14 +261,4 @@ fn timed(client: &mut Client, query: &str) -> Result<(Answer, f64)> {
     let start = Instant::now();
     let answer = Answer::ask(client, query)?;
     Ok((answer, start.elapsed().as_secs_f64() * 1e3))
-}
-
-/// What a server that is only a reference should have, so that the run ends.
-fn settings() -> PostgresOptions {
-    PostgresOptions::default()
-        .with("shared_buffers", "2GB")
-        .with("work_mem", "256MB")
-        .with("maintenance_work_mem", "512MB")
-        .with("max_wal_size", "8GB")
-        .with("jit", "off")
 }

@@ -153,21 +153,21 @@ impl Filtered {
                 check.wanted(columns, rows).map_err(ReadError::Condition)
             })?;
             let Some(batch) = next else {
-                self.together.finish_buffered_batch().map_err(arrow_error)?;
+                self.together
+                    .finish_buffered_batch()
+                    .map_err(DataFusionError::from)?;
                 return Ok(self.together.next_completed_batch());
             };
             if batch.num_rows() > 0 {
                 let batch = with_schema(&batch, schema)?;
-                self.together.push_batch(batch).map_err(arrow_error)?;
+                self.together
+                    .push_batch(batch)
+                    .map_err(DataFusionError::from)?;
             }
         }
         let full = self.together.next_completed_batch();
         Ok(full.or_else(|| Some(RecordBatch::new_empty(schema.clone()))))
     }
-}
-
-fn arrow_error(error: datafusion::arrow::error::ArrowError) -> DataFusionError {
-    DataFusionError::from(error)
 }
 
 /// The batch with the names that the planner gave its columns.

@@ -1,9 +1,9 @@
 //! Conditions that a scan checks itself, on the columns that they mention.
 //!
 //! The planner hands them down: those of a `where`, and those that become known while a statement
-//! runs (*dynamic*): keys that are in a join's table, what a `limit` with an order has no more use
-//! for. The first kind has to hold of every row that the scan gives. The second kind only saves
-//! work, so a scan asks it now and then when it lets nearly everything pass.
+//! runs (*dynamic*): what a `limit` with an order, a `min` or a `max` has no more use for. The first
+//! kind has to hold of every row that the scan gives. The second kind only saves work, so a scan asks
+//! it now and then when it lets nearly everything pass.
 
 use std::sync::Arc;
 

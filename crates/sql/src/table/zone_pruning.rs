@@ -17,7 +17,7 @@ use lsm::{ZoneFilter, Zones};
 
 use super::row_filters::RowFilters;
 
-/// The conditions of a scan as they are when it is opened: what a join's other side has is known then.
+/// The conditions of a scan as they are when it is opened.
 pub(super) struct ZonePruning {
     predicate: Option<Arc<PruningPredicate>>,
     filters: RowFilters,

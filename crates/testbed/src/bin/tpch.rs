@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use testbed::soak::settled_bytes;
 use testbed::tpch::answers::Answer;
 use testbed::tpch::{queries, tables};
-use testbed::{Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer};
+use testbed::{Hedgerow, HedgerowOptions, PostgresServer};
 
 /// TPC-H on PostgreSQL and on its replica.
 #[derive(Debug, Parser)]
@@ -25,7 +25,7 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let folder = TempDir::with_prefix("testbed-tpch-")?;
-    let postgres = PostgresServer::start(settings())?;
+    let postgres = PostgresServer::start(tables::reference_options())?;
     let mut source = postgres.connect("postgres")?;
     let started = Instant::now();
     tables::load(&mut source, arguments.scale)?;
@@ -59,16 +59,6 @@ fn main() -> Result<()> {
         "{failures} of 22 queries without PostgreSQL's answer"
     );
     Ok(())
-}
-
-/// What a server that is only a reference should have, so that the run ends.
-fn settings() -> PostgresOptions {
-    PostgresOptions::default()
-        .with("shared_buffers", "1GB")
-        .with("work_mem", "256MB")
-        .with("maintenance_work_mem", "512MB")
-        .with("max_wal_size", "8GB")
-        .with("jit", "off")
 }
 
 /// Prints one line a query; the number of queries without the right answer.

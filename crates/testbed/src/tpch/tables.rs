@@ -14,6 +14,8 @@ use tpchgen::generators::{
     PartSuppGenerator, RegionGenerator, SupplierGenerator,
 };
 
+use crate::postgres_server::PostgresOptions;
+
 /// The tables, in the order in which they are loaded.
 pub const TABLES: [&str; 8] = [
     "region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem",
@@ -74,6 +76,16 @@ create index on partsupp (ps_suppkey);
 create index on customer (c_nationkey);
 create index on supplier (s_nationkey);
 ";
+
+/// What a server that is only a reference should have, so that the run ends.
+pub fn reference_options() -> PostgresOptions {
+    PostgresOptions::default()
+        .with("shared_buffers", "2GB")
+        .with("work_mem", "256MB")
+        .with("maintenance_work_mem", "512MB")
+        .with("max_wal_size", "8GB")
+        .with("jit", "off")
+}
 
 /// Makes the tables with their primary keys and fills them.
 pub fn load(client: &mut Client, scale: f64) -> Result<()> {
