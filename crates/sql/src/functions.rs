@@ -12,7 +12,8 @@
 //! * [`window_counts`]: `row_number` and its like.
 //! * [`whole`], [`sign`]: `trunc`, `ceil`, `floor`, `round` and `sign`.
 //! * [`only_element`]: the value of a subquery.
-//! * [`aggregates`], [`decimal_sums`], [`widened`]: `sum` and `avg`.
+//! * [`short_decimals`]: arithmetic of decimals that fit in 64 bits.
+//! * [`aggregates`], [`decimal_sums`], [`short_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
 pub(crate) mod calendar;
@@ -30,6 +31,8 @@ pub(crate) mod operators;
 pub(crate) mod quotient;
 pub(crate) mod round_to_even;
 pub(crate) mod session;
+mod short_decimals;
+mod short_sums;
 pub(crate) mod sign;
 pub(crate) mod to_char;
 pub(crate) mod typed_text;
@@ -54,6 +57,7 @@ use extract::{Extract, Form};
 use float_division::FloatDivisionRewrite;
 use intervals::{Intervals, Operation};
 use literals::LiteralRewrite;
+use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
 use to_char::ToChar;
 use whole::WholeRewrite;
@@ -69,6 +73,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;
     state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;
+    state.register_function_rewrite(Arc::new(ShortDecimalsRewrite::new()))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
     state.register_udaf(sum)?;
     state.register_udaf(Arc::new(AggregateUDF::from(ExactAggregate::avg())))?;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{
     DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, i256,
 };
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
 use datafusion::functions_aggregate::average::Avg;
 use datafusion::functions_aggregate::sum::Sum;
@@ -28,6 +29,7 @@ use datafusion::logical_expr::{
 
 use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
 use super::quotient::{Digits, quotient_type};
+use super::short_sums;
 use super::widened::{Widened, sum_of, wide};
 use crate::error::{SqlError, code};
 use crate::pg_type;
@@ -306,6 +308,17 @@ pub(crate) trait SumType: DecimalType {
     fn data_type(scale: i8) -> DataType;
     /// The same number in 256 bits.
     fn widen(value: Self::Native) -> i256;
+
+    /// Adds each value to its group's sum, and one to its count, if that can be done faster than one by
+    /// one; whether it was done.
+    fn add_short(
+        _sums: &mut [Self::Native],
+        _counts: &mut [u64],
+        _groups: &[usize],
+        _values: &[Self::Native],
+    ) -> Result<bool, ArrowError> {
+        Ok(false)
+    }
 }
 
 impl SumType for Decimal128Type {
@@ -315,6 +328,15 @@ impl SumType for Decimal128Type {
 
     fn widen(value: i128) -> i256 {
         i256::from_i128(value)
+    }
+
+    fn add_short(
+        sums: &mut [i128],
+        counts: &mut [u64],
+        groups: &[usize],
+        values: &[i128],
+    ) -> Result<bool, ArrowError> {
+        short_sums::add(sums, counts, groups, values)
     }
 }
 

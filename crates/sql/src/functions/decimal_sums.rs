@@ -136,6 +136,10 @@ impl<T: SumType> GroupsAccumulator for DecimalSums<T> {
         self.resize(total_num_groups);
         let values = values[0].as_primitive::<T>();
         if values.null_count() == 0 && filter.is_none() {
+            let (sums, counts) = (&mut self.sums, &mut self.counts);
+            if T::add_short(sums, counts, group_indices, values.values())? {
+                return Ok(());
+            }
             for (&group, &value) in group_indices.iter().zip(values.values()) {
                 self.add(group, value, 1)?;
             }
