@@ -16,6 +16,8 @@ use datafusion::execution::memory_pool::{
 };
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use lsm::Store;
 use replication::catalog::{Catalog, TableEntry};
@@ -25,6 +27,9 @@ use types::CommitPosition;
 
 use crate::error::{SqlError, code};
 use crate::functions::{self, operators::Operators};
+use crate::join_filters::JoinFilters;
+use crate::join_modes::JoinModes;
+use crate::join_order;
 use crate::lookup::shape::Shape;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::session::{Session, SessionStart};
@@ -245,10 +250,8 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     let values = config.options_mut();
     values.sql_parser.parse_float_as_decimal = true;
     values.sql_parser.map_string_types_to_utf8view = false;
-    // A join waits until all parts of its other side are there before it tells which keys they have. A
-    // part that nobody asks for, because a join above has no rows for it, would be waited for without end
-    // (DataFusion 55.2).
-    values.optimizer.enable_join_dynamic_filter_pushdown = false;
+    // [`join_order`] knows more.
+    values.optimizer.join_reordering = false;
     // Metadata, which tells the source's types, may differ between two plans of a query.
     values.execution.skip_physical_aggregate_schema_check = true;
     values.execution.time_zone = Some("+00:00".to_owned());
@@ -257,8 +260,21 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_runtime_env(runtime_env(options)?)
         // In front of DataFusion's own, which are added next.
         .with_expr_planners(vec![Arc::new(Operators::new())])
-        .with_default_features();
+        .with_default_features()
+        .with_optimizer_rules(join_order::optimizer().rules)
+        .with_physical_optimizer_rules(physical_rules());
     Ok(builder.build())
+}
+
+/// DataFusion's rules, and where joins are concerned this crate's.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let chooses = rules
+        .iter()
+        .position(|rule| rule.name() == "join_selection");
+    rules.insert(chooses.unwrap_or(0), Arc::new(JoinModes));
+    rules.push(Arc::new(JoinFilters));
+    rules
 }
 
 fn with_functions(

@@ -6,6 +6,7 @@
 //! * [`scan`]: the operator that reads it, [`scan_metrics`] what it tells of that.
 //! * [`row_filters`]: the conditions that it checks itself; [`zone_pruning`]: the same about the bounds
 //!   of pages. [`reader`]: one of its partitions.
+//! * [`sample`]: how many rows conditions leave, as the planner wants to know.
 
 pub(crate) mod column;
 pub(crate) mod key_range;
@@ -13,6 +14,7 @@ mod parts;
 pub(crate) mod provider;
 mod reader;
 mod row_filters;
+mod sample;
 pub(crate) mod scan;
 mod scan_metrics;
 mod zone_pruning;

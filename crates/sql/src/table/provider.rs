@@ -15,6 +15,7 @@ use types::{TableId, TableSchema};
 use super::column::{visible, visible_schema};
 use super::key_range::{self, Narrowed};
 use super::parts::Parts;
+use super::sample::Samples;
 use super::scan::{ScanExec, ScanTarget};
 use crate::error::SqlError;
 
@@ -23,15 +24,16 @@ const ROWS_FOR_ONE_PART: u64 = 32 << 10;
 
 /// A table as of the snapshot of one statement, or only its columns.
 pub(crate) struct Table {
-    id: TableId,
-    schema: Arc<TableSchema>,
-    visible: SchemaRef,
+    pub(super) id: TableId,
+    pub(super) schema: Arc<TableSchema>,
+    pub(super) visible: SchemaRef,
     /// Places of the visible columns among the stored ones.
-    stored: Vec<usize>,
+    pub(super) stored: Vec<usize>,
     constraints: Constraints,
     store: Arc<Store>,
     /// `None` when a statement is only described.
-    snapshot: Option<Arc<Snapshot>>,
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    pub(super) samples: Samples,
 }
 
 impl Table {
@@ -59,10 +61,12 @@ impl Table {
             schema,
             store,
             snapshot,
+            samples: Samples::default(),
         }
     }
 
-    fn row_estimate(&self) -> Option<u64> {
+    /// About how many rows there are, if anything is known of it.
+    pub(crate) fn row_estimate(&self) -> Option<u64> {
         self.store.table_stats(self.id).map(|stats| stats.versions)
     }
 

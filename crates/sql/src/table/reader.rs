@@ -171,7 +171,7 @@ impl Filtered {
 }
 
 /// The batch with the names that the planner gave its columns.
-fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+pub(super) fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let columns = batch.columns().to_vec();
     Ok(RecordBatch::try_new_with_options(

@@ -7,6 +7,7 @@ mod catalog;
 mod conditions;
 mod explain;
 mod harness;
+mod joins;
 mod lookups;
 mod statements;
 mod tpch;

@@ -1,0 +1,310 @@
+//! Joins, in whatever order the engine takes them: the rows are those of the joins as written.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sql::{EngineOptions, Session};
+
+use crate::harness::{Fixture, run};
+
+/// Tables `t0` to `t4` with a key `k` and columns `a` and `b`, which have few values and NULLs.
+const TABLES: usize = 5;
+const COLUMNS: [&str; 3] = ["k", "a", "b"];
+
+type Row = [Option<i32>; COLUMNS.len()];
+/// A column of a table of the `from` list.
+type Place = (usize, usize);
+
+/// A query over the first tables; the last one is asked whether it has a match.
+#[derive(Clone, Debug)]
+struct Query {
+    joined: usize,
+    equal: Vec<(Place, Place)>,
+    less: Vec<(Place, Place)>,
+    filters: Vec<(Place, i32)>,
+    matched: Option<Matched>,
+    /// The last of the joined tables is joined by `left join`.
+    outer: Option<(Place, usize)>,
+}
+
+/// `[not] exists (select … from the last table where …)`.
+#[derive(Clone, Debug)]
+struct Matched {
+    negated: bool,
+    equal: (Place, usize),
+    differs: Option<(Place, usize)>,
+}
+
+fn cell() -> impl Strategy<Value = Option<i32>> {
+    proptest::option::weighted(0.9, 0..6)
+}
+
+fn rows() -> impl Strategy<Value = Vec<Row>> {
+    let row = (cell(), cell());
+    proptest::collection::vec(row, 0..14).prop_map(|rows| {
+        let keyed = rows.into_iter().zip(0..);
+        keyed.map(|((a, b), k)| [Some(k), a, b]).collect()
+    })
+}
+
+fn place(tables: usize) -> impl Strategy<Value = Place> {
+    (0..tables, 0..COLUMNS.len())
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    (2..TABLES - 1).prop_flat_map(|joined| {
+        let two = move || (place(joined), place(joined));
+        let matched = (any::<bool>(), place(joined), 0..COLUMNS.len());
+        let differs = proptest::option::of((place(joined), 0..COLUMNS.len()));
+        let matched = (matched, differs).prop_map(|((negated, rows, of_match), differs)| Matched {
+            negated,
+            equal: (rows, of_match),
+            differs,
+        });
+        let parts = (
+            proptest::collection::vec(two(), 1..5),
+            proptest::collection::vec(two(), 0..2),
+            proptest::collection::vec((place(joined), 0..6), 0..2),
+            proptest::option::of(matched),
+            proptest::option::weighted(0.3, (place(joined), 0..COLUMNS.len())),
+        );
+        parts.prop_map(move |(equal, less, filters, matched, outer)| Query {
+            joined,
+            equal,
+            less,
+            filters,
+            matched,
+            outer,
+        })
+    })
+}
+
+impl Query {
+    fn text(&self) -> String {
+        let name = |(table, column): Place| format!("t{table}.{}", COLUMNS[column]);
+        let mut tables: Vec<String> = (0..self.joined).map(|table| format!("t{table}")).collect();
+        if let Some((of_rows, column)) = self.outer {
+            let (first, column) = (tables.join(" cross join "), COLUMNS[column]);
+            let on = format!("{} = t{}.{column}", name(of_rows), self.joined);
+            tables = vec![format!("{first} left join t{} on {on}", self.joined)];
+        }
+        let mut conditions = vec!["true".to_owned()];
+        let equal = self.equal.iter();
+        conditions.extend(equal.map(|(left, right)| format!("{} = {}", name(*left), name(*right))));
+        let less = self.less.iter();
+        conditions.extend(less.map(|(left, right)| format!("{} < {}", name(*left), name(*right))));
+        let filters = self.filters.iter();
+        conditions.extend(filters.map(|(column, value)| format!("{} <= {value}", name(*column))));
+        if let Some(matched) = &self.matched {
+            let last = TABLES - 1;
+            let (rows, column) = matched.equal;
+            let mut inner = format!("t{last}.{} = {}", COLUMNS[column], name(rows));
+            if let Some((rows, column)) = matched.differs {
+                write!(inner, " and t{last}.{} <> {}", COLUMNS[column], name(rows)).expect("text");
+            }
+            let not = if matched.negated { "not " } else { "" };
+            conditions.push(format!("{not}exists (select 1 from t{last} where {inner})"));
+        }
+        let wanted: Vec<String> = (0..self.tables())
+            .flat_map(|table| (0..COLUMNS.len()).map(move |column| name((table, column))))
+            .collect();
+        format!(
+            "select {} from {} where {}",
+            wanted.join(", "),
+            tables.join(", "),
+            conditions.join(" and ")
+        )
+    }
+
+    /// How many tables the rows have cells of.
+    fn tables(&self) -> usize {
+        self.joined + usize::from(self.outer.is_some())
+    }
+
+    /// The rows as the text says, combination by combination.
+    fn rows(&self, tables: &[Vec<Row>]) -> Vec<String> {
+        let mut combinations: Vec<Vec<Row>> = vec![Vec::new()];
+        for table in &tables[..self.joined] {
+            combinations = combinations
+                .iter()
+                .flat_map(|rows| table.iter().map(|row| [rows.as_slice(), &[*row]].concat()))
+                .collect();
+        }
+        combinations.retain(|rows| self.holds(rows, &tables[TABLES - 1]));
+        if let Some((of_rows, column)) = self.outer {
+            combinations = combinations
+                .into_iter()
+                .flat_map(|rows| {
+                    let wanted = at(&rows, of_rows);
+                    let others = tables[self.joined].iter();
+                    let found = others.filter(|row| wanted.is_some() && row[column] == wanted);
+                    let mut found: Vec<Row> = found.copied().collect();
+                    if found.is_empty() {
+                        found.push([None; COLUMNS.len()]);
+                    }
+                    found
+                        .into_iter()
+                        .map(move |row| [rows.as_slice(), &[row]].concat())
+                })
+                .collect();
+        }
+        let shown = |cell: &Option<i32>| cell.map_or("NULL".to_owned(), |cell| cell.to_string());
+        let line = |rows: Vec<Row>| {
+            let cells: Vec<String> = rows.iter().flatten().map(shown).collect();
+            cells.join("|")
+        };
+        combinations.into_iter().map(line).collect()
+    }
+
+    fn holds(&self, rows: &[Row], last: &[Row]) -> bool {
+        let equal = |(left, right): &(Place, Place)| {
+            at(rows, *left).is_some() && at(rows, *left) == at(rows, *right)
+        };
+        let less = |(left, right): &(Place, Place)| {
+            let both = at(rows, *left).zip(at(rows, *right));
+            both.is_some_and(|(left, right)| left < right)
+        };
+        let filter =
+            |(column, value): &(Place, i32)| at(rows, *column).is_some_and(|cell| cell <= *value);
+        let matched = |matched: &Matched| {
+            let (row, column) = matched.equal;
+            let is_match = |other: &Row| {
+                let differs = matched.differs.is_none_or(|(row, column)| {
+                    let both = at(rows, row).zip(other[column]);
+                    both.is_some_and(|(left, right)| left != right)
+                });
+                at(rows, row).is_some() && at(rows, row) == other[column] && differs
+            };
+            last.iter().any(is_match) != matched.negated
+        };
+        self.equal.iter().all(equal)
+            && self.less.iter().all(less)
+            && self.filters.iter().all(filter)
+            && self.matched.iter().all(matched)
+    }
+}
+
+fn at(rows: &[Row], (table, column): Place) -> Option<i32> {
+    rows[table][column]
+}
+
+fn fixture(tables: &[Vec<Row>]) -> Fixture {
+    let mut fixture = Fixture::new();
+    for (number, rows) in tables.iter().enumerate() {
+        let table = fixture.table(&format!("t{number}"), "k integer key, a integer, b integer");
+        let shown = |cell: &Option<i32>| cell.map_or("\\N".to_owned(), |cell| cell.to_string());
+        let line = |row: &Row| row.iter().map(shown).collect::<Vec<_>>().join("|") + "\n";
+        fixture.write(table, &rows.iter().map(line).collect::<String>());
+    }
+    fixture
+}
+
+#[test]
+fn any_joins_give_the_rows_that_their_text_asks_for() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let tables = proptest::collection::vec(rows(), TABLES);
+    let queries = proptest::collection::vec(query(), 8);
+    let mut runner = TestRunner::new(Config::with_cases(40));
+    let checked = runner.run(&(tables, queries), |(tables, queries)| {
+        let fixture = fixture(&tables);
+        let session = fixture.session();
+        for query in queries {
+            let text = query.text();
+            let mut expected = query.rows(&tables);
+            let rows = runtime.block_on(run(&session, &text));
+            let mut rows =
+                rows.map_err(|error| TestCaseError::fail(format!("{text}: {error:?}")))?;
+            expected.sort();
+            rows.sort();
+            prop_assert_eq!(rows, expected, "{}", text);
+        }
+        Ok(())
+    });
+    checked.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// A star: sales with a product and a shop each, shops in regions.
+fn star(threads: usize) -> Fixture {
+    let mut fixture = Fixture::with_options(EngineOptions {
+        threads,
+        ..EngineOptions::default()
+    });
+    let sales = fixture.table("sales", "id integer key, shop integer, product integer");
+    let lines = (0..40_000).map(|id| format!("{id}|{}|{}\n", id % 500, id % 2_000));
+    fixture.write(sales, &lines.collect::<String>());
+    let shops = fixture.table("shops", "id integer key, region integer, name text");
+    let lines = (0..500).map(|id| format!("{id}|{}|shop {id}\n", id % 10));
+    fixture.write(shops, &lines.collect::<String>());
+    let regions = fixture.table("regions", "id integer key, name text");
+    let lines = (0..10).map(|id| format!("{id}|region {id}\n"));
+    fixture.write(regions, &lines.collect::<String>());
+    let products = fixture.table("products", "id integer key, name text");
+    let lines = (0..2_000).map(|id| format!("{id}|product {id}\n"));
+    fixture.write(products, &lines.collect::<String>());
+    fixture.store.flush().expect("the flush works");
+    fixture
+}
+
+/// The tables of a plan, from its first line on.
+async fn tables_of(session: &Session, query: &str) -> Vec<String> {
+    let plan = run(session, &format!("explain {query}")).await;
+    let plan = plan.expect("a plan").join("\n");
+    let scans = plan.split("table=public.").skip(1);
+    let name = |scan: &str| scan.split(',').next().expect("a name").to_owned();
+    scans.map(name).collect()
+}
+
+#[tokio::test]
+async fn joins_begin_where_few_rows_are_left_and_put_them_first() {
+    let fixture = star(2);
+    let session = fixture.session();
+    let query = "select count(*) from sales, products, shops, regions
+        where sales.product = products.id and sales.shop = shops.id
+            and shops.region = regions.id and regions.name = 'region 3'";
+    // One region, its 50 shops, their 4,000 sales, and only then 2,000 products.
+    let expected = ["products", "regions", "shops", "sales"];
+    assert_eq!(tables_of(&session, query).await, expected);
+    assert_eq!(run(&session, query).await.expect("a count"), ["4000"]);
+}
+
+#[tokio::test]
+async fn a_semi_join_that_leaves_few_rows_comes_before_joins_that_keep_them() {
+    let fixture = star(2);
+    let session = fixture.session();
+    let query = "select count(*) from sales, shops
+        where sales.shop = shops.id
+            and shops.id in (select region from shops where name like 'shop 1_')";
+    assert_eq!(
+        tables_of(&session, query).await,
+        ["shops", "shops", "sales"]
+    );
+    assert_eq!(run(&session, query).await.expect("a count"), ["800"]);
+}
+
+#[tokio::test]
+async fn the_smaller_side_of_an_outer_join_comes_first() {
+    let fixture = star(2);
+    let session = fixture.session();
+    let query = "select count(*), count(regions.id) from shops
+        left join regions on shops.region = regions.id and regions.name = 'region 3'";
+    assert_eq!(tables_of(&session, query).await, ["regions", "shops"]);
+    assert_eq!(run(&session, query).await.expect("counts"), ["500|50"]);
+}
+
+/// Parts of the outer join have nothing on their first side, and never ask the inner join for
+/// rows: a filter that waits for all parts of it would be waited for without end.
+#[tokio::test]
+async fn a_join_below_parts_that_nobody_asks_does_not_wait_for_them() {
+    let fixture = star(8);
+    let session = fixture.session();
+    let query = "select count(*) from
+        (select id from shops where name = 'shop 7') one
+        join (select product, count(*) as sales from sales group by product) sold
+            on one.id = sold.product
+        join products on products.id = sold.product";
+    let answer = tokio::time::timeout(Duration::from_secs(60), run(&session, query)).await;
+    let rows = answer.expect("the query ends").expect("a count");
+    assert_eq!(rows, ["1"]);
+}
