@@ -213,14 +213,11 @@ impl Joins {
             false => (second, first),
         };
         let mut on = Vec::new();
-        let mut left_over = Vec::new();
-        for pair in std::mem::take(&mut self.pairs) {
-            match pair.oriented(build.relations, probe.relations) {
-                Ok(equal) => on.push(equal),
-                Err(pair) => left_over.push(pair),
-            }
-        }
-        self.pairs = left_over;
+        self.pairs.retain(|pair| {
+            let between = pair.between(build.relations, probe.relations);
+            on.extend(between.map(|[(build, _), (probe, _)]| (build.clone(), probe.clone())));
+            between.is_none()
+        });
         let relations = build.relations | probe.relations;
         let mut conditions = self.conditions_within(relations);
         conditions.extend(self.equalities_within(relations));
@@ -338,14 +335,6 @@ impl Pair {
         }
         let turned = within(left, second) && within(right, first);
         turned.then_some([right, left])
-    }
-
-    /// The same, taken; the pair itself where it is not about both.
-    fn oriented(self, first: Relations, second: Relations) -> Result<(Expr, Expr), Self> {
-        match self.between(first, second) {
-            Some([(first, _), (second, _)]) => Ok((first.clone(), second.clone())),
-            None => Err(self),
-        }
     }
 }
 

@@ -86,10 +86,9 @@ impl Table {
         condition: &Expr,
     ) -> Result<Vec<RecordBatch>> {
         let mentioned = condition.column_refs();
-        let place = |column: &&Column| self.visible.index_of(column.name());
         let places: Vec<usize> = mentioned
             .iter()
-            .map(|column| place(&column))
+            .map(|column| self.visible.index_of(column.name()))
             .collect::<Result<_, _>>()?;
         let cuts = snapshot.split(self.id, SPOTS);
         let cuts = cuts.map_err(|error| self.store_error(&error))?;
