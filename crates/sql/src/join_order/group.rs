@@ -16,8 +16,8 @@
 use std::collections::HashSet;
 
 use datafusion::common::{Column, JoinType, NullEquality, Result};
-use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{Expr, Join, LogicalPlan};
+use datafusion::logical_expr::utils::{can_hash, split_conjunction_owned};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Join, LogicalPlan, Operator};
 
 /// A set of a group's relations, bit by bit.
 pub(super) type Relations = u64;
@@ -120,26 +120,26 @@ impl Collected {
         if !is_small || !self.names_differ() || self.has_volatile() {
             return None;
         }
-        let pair = |(left, right): &(Expr, Expr)| {
-            let (of_left, of_right) = (about(left, relations)?, about(right, relations)?);
-            let sides = [(left.clone(), of_left), (right.clone(), of_right)];
-            Some(Pair { sides })
-        };
-        let condition = |expression: &Expr| {
-            let about = about(expression, relations)?;
-            let expression = expression.clone();
-            Some(Condition { expression, about })
-        };
+        let mut pairs = Vec::new();
+        for (left, right) in &self.pairs {
+            pairs.push(Pair::of(left, right, relations)?);
+        }
+        let mut conditions = Vec::new();
+        for expression in &self.conditions {
+            match equality(expression, relations) {
+                Some(pair) => pairs.push(pair),
+                None => conditions.push(Condition {
+                    about: about(expression, relations)?,
+                    expression: expression.clone(),
+                }),
+            }
+        }
         let reduction =
             |(plan, join): &(LogicalPlan, Join)| Reduction::of(plan, join.clone(), relations);
         Some(Group {
             relations: relations.clone(),
-            pairs: self.pairs.iter().map(pair).collect::<Option<_>>()?,
-            conditions: self
-                .conditions
-                .iter()
-                .map(condition)
-                .collect::<Option<_>>()?,
+            pairs,
+            conditions,
             reductions: self
                 .reductions
                 .iter()
@@ -233,6 +233,37 @@ impl Reduction {
             about: all,
         })
     }
+}
+
+impl Pair {
+    fn of(left: &Expr, right: &Expr, relations: &[LogicalPlan]) -> Option<Self> {
+        let (of_left, of_right) = (about(left, relations)?, about(right, relations)?);
+        let sides = [(left.clone(), of_left), (right.clone(), of_right)];
+        Some(Self { sides })
+    }
+}
+
+/// The pair that a condition is, if it says that something of one relation is equal to something of
+/// another one, which is of the same type.
+fn equality(condition: &Expr, relations: &[LogicalPlan]) -> Option<Pair> {
+    let Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: Operator::Eq,
+        right,
+    }) = condition
+    else {
+        return None;
+    };
+    let pair = Pair::of(left, right, relations)?;
+    let [(left, of_left), (right, of_right)] = &pair.sides;
+    let type_of = |expression: &Expr, about: Relations| {
+        let relation = relations.get(about.trailing_zeros() as usize)?;
+        expression.get_type(relation.schema()).ok()
+    };
+    let of_one_each = of_left.is_power_of_two() && of_right.is_power_of_two();
+    let (left, right) = (type_of(left, *of_left)?, type_of(right, *of_right)?);
+    let is_pair = of_one_each && of_left != of_right && left == right && can_hash(&left);
+    is_pair.then_some(pair)
 }
 
 /// The relations that `expression` mentions columns of.
