@@ -9,6 +9,7 @@
 //! * [`many_trees`]: a thousand trees in one store, a fifth of them written.
 //! * [`caching`]: what merges leave of a cache, beside other cache policies and RocksDB.
 //! * [`lookup`]: rows by key over the wire, beside PostgreSQL.
+//! * [`htap`]: CH-benCHmark's queries while orders are entered at the source.
 //! * [`tpch`]: the 22 queries of TPC-H, beside PostgreSQL, DuckDB and DataFusion on Parquet.
 //! * [`ycsb`]: the primary in memory, one row a transaction.
 //! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
@@ -27,6 +28,7 @@ mod caching;
 mod chart;
 mod choice;
 mod direct_file;
+mod htap;
 mod limits;
 mod lookup;
 mod many_trees;
@@ -66,6 +68,8 @@ enum Experiment {
     Lookup(Common),
     /// The 22 queries of TPC-H, after merges and with a tenth of the rows changed
     Tpch(Common),
+    /// Queries back to back while the source changes 20,000 rows a second: rate and freshness
+    Htap(Common),
     /// Size and speed of pages on one core, beside Parquet and row blocks
     Pages(Common),
     /// Weather readings inserted in random order, under a memory limit
@@ -192,6 +196,11 @@ fn run(arguments: Arguments) -> Result<()> {
         }
         Experiment::Tpch(common) => {
             let results = tpch::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Htap(common) => {
+            let results = htap::run(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

@@ -61,7 +61,12 @@ impl Answer {
         self.ensure_same_but_for(expected, |_| false)
     }
 
-    fn ensure_same_but_for(&self, expected: &Self, inexact: impl Fn(&str) -> bool) -> Result<()> {
+    /// The same, unless cells of `inexact` columns are averages or ratios and nearly equal.
+    pub fn ensure_same_but_for(
+        &self,
+        expected: &Self,
+        inexact: impl Fn(&str) -> bool,
+    ) -> Result<()> {
         ensure!(
             self.columns == expected.columns,
             "columns {:?}, expected {:?}",
