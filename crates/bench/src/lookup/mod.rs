@@ -1,4 +1,4 @@
-//! Rows by key over the wire, warm: how many a second and how fast one.
+//! Rows by key over the wire, warm: how many a second and how fast one (S2a, S2b).
 //!
 //! 1. A PostgreSQL holds a table of accounts; hedgerow copies it. Both run with their defaults but
 //!    for memory, which holds all rows.
@@ -120,12 +120,10 @@ pub fn run(scale: Scale) -> Result<Results> {
 }
 
 fn note(results: &mut Results, measured: &Measured, peer: Option<&str>) {
-    let rate = "pipelined on one connection";
-    results.median_figure(rate, &measured.pipelined, "rows/s", peer);
+    results.median_figure("S2a", &measured.pipelined, "rows/s", peer);
+    results.median_figure("S2b", &measured.ms_p99, "ms", peer);
     let rate = "one by one on 16 connections";
     results.median_figure(rate, &measured.one_by_one, "rows/s", peer);
-    let latency = "one by one on 16 connections, p99";
-    results.median_figure(latency, &measured.ms_p99, "ms", peer);
 }
 
 fn publisher(plan: Plan) -> Result<PostgresServer> {
