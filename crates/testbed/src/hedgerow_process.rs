@@ -226,8 +226,16 @@ impl Hedgerow {
             .password(self.password()?)
             .dbname(DATABASE)
             .connect(NoTls)
-            .with_context(|| format!("could not connect to hedgerow on port {}", self.port()))?;
+            .with_context(|| self.no_connection())?;
         Ok(client)
+    }
+
+    fn no_connection(&self) -> String {
+        let log = self.log_tail();
+        format!(
+            "no connection to hedgerow on port {}; its log: {log}",
+            self.port()
+        )
     }
 
     /// The generated password, from a file that nobody else may read.
