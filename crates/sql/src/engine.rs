@@ -36,6 +36,12 @@ use crate::session::{Session, SessionStart};
 
 /// Consumers of memory that an error about a full pool names.
 const CONSUMERS_NAMED: usize = 3;
+/// A join's places for keys take at most one in so many bytes of the statements' memory.
+const DIRECT_MEMORY_DIVISOR: usize = 16;
+/// And at most 64 MiB.
+const DIRECT_KEYS_MAX: usize = 16 << 20;
+/// More places there are only where at least this share of them is taken.
+const DIRECT_KEY_SHARE: f64 = 0.05;
 /// How often a waiting statement looks whether the replica has caught up.
 const CATCH_UP_POLL: Duration = Duration::from_millis(10);
 
@@ -55,6 +61,14 @@ pub struct EngineOptions {
     pub catch_up_timeout: Duration,
     /// The name of the one database.
     pub database: String,
+}
+
+impl EngineOptions {
+    /// The largest range of a join's integer keys that has a place of four bytes each, however few of
+    /// them there are: looking a key up there is a subtraction and a read; in a hash table it is a hash and several reads.
+    fn direct_keys_max(&self) -> usize {
+        (self.memory_bytes / size_of::<u32>() / DIRECT_MEMORY_DIVISOR).min(DIRECT_KEYS_MAX)
+    }
 }
 
 impl Default for EngineOptions {
@@ -252,6 +266,8 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     values.sql_parser.map_string_types_to_utf8view = false;
     // [`join_order`] knows more.
     values.optimizer.join_reordering = false;
+    values.execution.perfect_hash_join_small_build_threshold = options.direct_keys_max();
+    values.execution.perfect_hash_join_min_key_density = DIRECT_KEY_SHARE;
     // Metadata, which tells the source's types, may differ between two plans of a query.
     values.execution.skip_physical_aggregate_schema_check = true;
     values.execution.time_zone = Some("+00:00".to_owned());
