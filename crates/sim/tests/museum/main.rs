@@ -34,51 +34,64 @@ fn violation(run: impl FnOnce()) -> Option<String> {
     Some(words.unwrap_or_default())
 }
 
-fn catch(exhibit: Exhibit) -> Option<Catch> {
-    museum::show(Some(exhibit));
-    let real_threads = |seed| threads::run(seed, &|| museum::show(Some(exhibit)));
+/// Runs a scenario with a seed, and with an exhibit on show or without any.
+type Run = Box<dyn Fn(u64, Option<Exhibit>)>;
+
+/// The scenarios with their names, real threads last: only their course is not the seed's.
+fn scenarios() -> Vec<(&'static str, Run)> {
+    let mut all: Vec<(_, Run)> = Vec::new();
+    for &(name, run) in &scenario::ALL {
+        all.push((
+            name,
+            Box::new(move |seed, exhibit| shown(exhibit, || run(seed))),
+        ));
+    }
+    let in_threads = |seed, exhibit| {
+        shown(exhibit, || threads::run(seed, &|| museum::show(exhibit)));
+    };
+    all.push(("threads", Box::new(in_threads)));
+    let only = std::env::var("HEDGEROW_SIM_SCENARIO").ok();
+    all.retain(|(name, _)| only.as_ref().is_none_or(|only| only == name));
+    all
+}
+
+/// Has this thread run something with the exhibit on show.
+fn shown(exhibit: Option<Exhibit>, run: impl FnOnce()) {
+    museum::show(exhibit);
+    run();
+}
+
+/// How the exhibit is caught; an error if it is not, or if a scenario fails without it as well.
+fn catch(exhibit: Exhibit) -> Result<Catch, String> {
+    let scenarios = scenarios();
+    let mut runs = 0;
     for seed in 0..SEEDS_MAX {
-        let run = |(number, (scenario, run)): (usize, (&'static str, &dyn Fn(u64)))| {
-            let words = violation(|| run(seed))?;
-            museum::show(None);
-            let blame = violation(|| run(seed));
-            assert_eq!(
-                blame, None,
-                "{scenario:?}, seed {seed}, fails without a bug"
-            );
-            let runs = seed as usize * (scenario::ALL.len() + 1) + number + 1;
-            Some(Catch {
+        for (scenario, run) in &scenarios {
+            runs += 1;
+            let Some(words) = violation(|| run(seed, Some(exhibit))) else {
+                continue;
+            };
+            if let Some(words) = violation(|| run(seed, None)) {
+                return Err(format!(
+                    "{scenario}, seed {seed}, fails without {exhibit:?}: {words}"
+                ));
+            }
+            return Ok(Catch {
                 scenario,
                 seed,
                 runs,
                 words,
-            })
-        };
-        let ordinary = scenario::ALL
-            .iter()
-            .map(|(name, run)| (*name, run as &dyn Fn(u64)));
-        let only = std::env::var("HEDGEROW_SIM_SCENARIO").ok();
-        let mut all = ordinary
-            .chain([("threads", &real_threads as &dyn Fn(u64))])
-            .filter(|(name, _)| only.as_ref().is_none_or(|only| only == name))
-            .enumerate();
-        if let Some(found) = all.find_map(run) {
-            return Some(found);
+            });
         }
     }
-    None
+    Err(format!("{exhibit:?} is not caught"))
 }
 
-fn report(exhibit: Exhibit, found: Option<&Catch>) {
+fn report(exhibit: Exhibit, found: &Catch) {
     let name = format!("{exhibit:?}");
-    match found {
-        None => println!("{name:26} NOT CAUGHT"),
-        Some(found) => {
-            let words: String = found.words.chars().take(90).collect();
-            let (scenario, seed, runs) = (found.scenario, found.seed, found.runs);
-            println!("{name:26} {scenario:20} seed {seed:2}, run {runs:3}: {words}");
-        }
-    }
+    let words: String = found.words.chars().take(90).collect();
+    let (scenario, seed, runs) = (found.scenario, found.seed, found.runs);
+    println!("{name:26} {scenario:20} seed {seed:2}, run {runs:3}: {words}");
 }
 
 fn exhibits() -> Vec<Exhibit> {
@@ -94,7 +107,7 @@ fn exhibits() -> Vec<Exhibit> {
 fn every_exhibit_is_caught() {
     std::panic::set_hook(Box::new(|_| ()));
     let left = Mutex::new(exhibits().into_iter());
-    let not_caught = Mutex::new(Vec::new());
+    let failures = Mutex::new(Vec::new());
     thread::scope(|scope| {
         let lanes = thread::available_parallelism().map_or(1, usize::from);
         for _ in 0..lanes {
@@ -102,16 +115,15 @@ fn every_exhibit_is_caught() {
                 loop {
                     let next = left.lock().expect("no panic").next();
                     let Some(exhibit) = next else { return };
-                    let found = catch(exhibit);
-                    report(exhibit, found.as_ref());
-                    if found.is_none() {
-                        not_caught.lock().expect("no panic").push(exhibit);
+                    match catch(exhibit) {
+                        Ok(found) => report(exhibit, &found),
+                        Err(why) => failures.lock().expect("no panic").push(why),
                     }
                 }
             });
         }
     });
     drop(std::panic::take_hook());
-    let not_caught = not_caught.into_inner().expect("no panic");
-    assert!(not_caught.is_empty(), "not caught: {not_caught:?}");
+    let failures = failures.into_inner().expect("no panic");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
