@@ -7,6 +7,7 @@ use std::sync::Arc;
 use types::CommitPosition;
 
 use crate::call::Call;
+use crate::change_feed::ChangedRows;
 use crate::options::Sampling;
 use crate::partition::Partition;
 use crate::procedure::Procedure;
@@ -163,10 +164,14 @@ impl Partition {
         if !changes(self) && !others.iter().any(|other| changes(other)) {
             return before;
         }
+        self.collect_changes(others);
         let position = match &self.log {
             Some(log) => {
                 let name = self.procedures[usize::from(call.procedure.0)].name();
-                log.lock().append(circumstances, name, call.parameters)
+                let mut log = log.lock();
+                let position = log.append(circumstances, name, call.parameters);
+                log.append_changes(circumstances.time_us, changed_rows(self, others));
+                position
             }
             None => CommitPosition(before.0 + 1),
         };
@@ -175,6 +180,17 @@ impl Partition {
             other.make_final(position);
         }
         position
+    }
+
+    /// Copies what the transaction has changed, here and on the others, when there is a feed.
+    fn collect_changes(&mut self, others: &mut [&mut Self]) {
+        let collect = |partition: &mut Self| {
+            if let Some(rows) = &mut partition.changed_rows {
+                rows.collect(&partition.work.undo, &partition.tables);
+            }
+        };
+        collect(self);
+        others.iter_mut().for_each(|other| collect(other));
     }
 
     /// What the transaction at this position did here cannot be undone any more.
@@ -206,4 +222,13 @@ impl Partition {
             Some(Sampling::Transactions(alpha)) => Tracking::All(self.chance.unit() < alpha),
         }
     }
+}
+
+/// What the last transaction that has committed on these partitions has changed in them.
+pub(crate) fn changed_rows<'p>(
+    first: &'p Partition,
+    others: &'p [&mut Partition],
+) -> impl Iterator<Item = &'p ChangedRows> + Clone {
+    let first = first.changed_rows.iter();
+    first.chain(others.iter().flat_map(|other| other.changed_rows.iter()))
 }

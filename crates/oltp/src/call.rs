@@ -44,6 +44,10 @@ pub enum Refusal {
     /// `poll`.
     #[error("too many commits wait for the command log")]
     LogBehind,
+    /// The replica has taken so little of the change feed that more commits would fill the memory. Try
+    /// again when it has.
+    #[error("too many commits wait for the replica")]
+    ReplicaBehind,
     /// The parameters are longer than a record of the log may be: 16 MiB.
     #[error("the parameters are too long for the command log")]
     ParametersTooLong,

@@ -67,6 +67,28 @@ pub enum PrimaryError {
         /// Why.
         reason: String,
     },
+    /// The replica goes on from a commit that the log does not have any more: changes would be missing.
+    #[error(
+        "the replica has everything up to position {replica}, and the kept log begins after position {kept}: \
+         copy the replica again from nothing, or open without a replica"
+    )]
+    ReplicaTooOld {
+        /// What the replica has.
+        replica: u64,
+        /// The position of the oldest snapshot.
+        kept: u64,
+    },
+    /// The replica has commits that this primary does not have.
+    #[error(
+        "the replica has everything up to position {replica}, and this primary ends at position {primary}: it is \
+         not the replica's primary, or an older copy of it; copy the replica again from nothing"
+    )]
+    ReplicaAhead {
+        /// What the replica has.
+        replica: u64,
+        /// Where the primary ends.
+        primary: u64,
+    },
     /// The disk is full; nothing was lost.
     #[error("no space left on the device for {file}")]
     DiskFull {

@@ -10,6 +10,7 @@
 //! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back.
 //! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
 //!   [`digest`]: what tells that rows are the same.
+//! * [`change_feed`]: what a replica follows.
 //! * [`options`], [`statistics`], [`error`].
 //!
 //! The engine starts no threads and reaches disk and clock through `env` only.
@@ -18,6 +19,7 @@ mod anti_cache;
 mod attempt;
 pub mod call;
 mod cell;
+pub mod change_feed;
 mod command_log;
 pub mod digest;
 pub mod error;
@@ -56,6 +58,7 @@ mod work_queue;
 
 pub use anti_cache::BlockFiles;
 pub use call::{Call, Completion, Outcome, Refusal, Ticket};
+pub use change_feed::{ChangeFeed, ChangedRow, CommittedChanges, FeedStart, RowImage};
 pub use command_log::LogWriter;
 pub use digest::RowsDigest;
 pub use error::PrimaryError;

@@ -22,6 +22,7 @@ use types::CommitPosition;
 use crate::anti_cache::{AntiCache, BlockFiles};
 use crate::attempt::Attempt;
 use crate::call::{Call, Completion, Outcome, Refusal, Ticket};
+use crate::change_feed::{ChangeFeed, ChangedRows};
 use crate::command_log::{CommandLog, LogWriter};
 use crate::error::PrimaryError;
 use crate::expected_calls::{Declared, ExpectedCalls};
@@ -48,6 +49,10 @@ pub struct Partition {
     pub(crate) anti_cache: Option<AntiCache>,
     /// The partitions of a primary share it.
     pub(crate) log: Option<Arc<Mutex<CommandLog>>>,
+    /// What a replica follows, when there is to be one, and what the last transaction has changed then. The
+    /// partitions of a primary share the feed.
+    pub(crate) feed: Option<Arc<ChangeFeed>>,
+    pub(crate) changed_rows: Option<ChangedRows>,
     pub(crate) snapshots: Option<Snapshots>,
     pub(crate) recovery: Recovery,
     pub(crate) clock: Arc<dyn env::Clock>,
@@ -105,7 +110,7 @@ impl Partition {
     pub fn poll(&mut self, completed: &mut Vec<Completion>) -> Result<(), PrimaryError> {
         self.time_us = self.time_us.max(self.clock.wall_us());
         self.take_arrivals();
-        while !self.is_log_full()
+        while !self.is_held_up()
             && let Some((ticket, call)) = self.waiting.take_ready()
         {
             match call.part_of {
@@ -121,6 +126,9 @@ impl Partition {
     pub(crate) fn admit(&mut self, call: Call<'_>) -> Result<(), Refusal> {
         if let Some(log) = &self.log {
             log.lock().admit(call.parameters)?;
+        }
+        if self.feed.as_ref().is_some_and(|feed| feed.is_full()) {
+            return Err(Refusal::ReplicaBehind);
         }
         self.calls_until_look -= 1;
         if self.calls_until_look == 0 || self.is_full {
@@ -139,10 +147,11 @@ impl Partition {
         Ok(())
     }
 
-    /// Whether calls that have waited must wait for the log, too.
-    pub(crate) fn is_log_full(&self) -> bool {
+    /// Whether calls that have waited must wait for the log, too, or for the replica.
+    pub(crate) fn is_held_up(&self) -> bool {
         let log = self.log.as_ref();
         log.is_some_and(|log| log.lock().is_full())
+            || self.feed.as_ref().is_some_and(|feed| feed.is_full())
     }
 
     fn run_again(&mut self, ticket: Ticket, waited: WaitingCall, completed: &mut Vec<Completion>) {
@@ -209,6 +218,9 @@ impl Partition {
     pub(crate) fn make_room(&mut self) {
         self.calls_until_look = CALLS_BETWEEN_LOOKS;
         self.work.trim();
+        if let Some(rows) = &mut self.changed_rows {
+            rows.trim();
+        }
         let Some(mut anti_cache) = self.anti_cache.take() else {
             return;
         };
@@ -239,9 +251,12 @@ impl Partition {
 
     fn own_bytes(&self) -> usize {
         let log = self.log.as_ref().map_or(0, |log| log.lock().held_bytes());
-        let log = log / usize::from(self.place.partitions);
+        let feed = self.feed.as_ref().map_or(0, |feed| feed.held_bytes());
+        let shared = (log + feed) / usize::from(self.place.partitions);
+        let changes = self.changed_rows.as_ref();
+        let changes = changes.map_or(0, ChangedRows::held_bytes);
         let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::held_bytes);
-        self.work.held_bytes() + self.waiting.held_bytes() + log + snapshots
+        self.work.held_bytes() + self.waiting.held_bytes() + shared + changes + snapshots
     }
 
     /// The position of the last transaction that changed something.
@@ -272,6 +287,11 @@ impl Partition {
     pub fn log_writer(&self) -> Option<Arc<LogWriter>> {
         let log = self.log.as_ref()?;
         Some(Arc::clone(&log.lock().writer))
+    }
+
+    /// What a replica follows, when the plan has a feed.
+    pub fn change_feed(&self) -> Option<Arc<ChangeFeed>> {
+        self.feed.clone()
     }
 
     /// Sets how much is tracked from now on.

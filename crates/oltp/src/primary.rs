@@ -24,8 +24,9 @@ use parking_lot::{Mutex, MutexGuard};
 use types::CommitPosition;
 
 use crate::anti_cache::BlockFiles;
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, changed_rows};
 use crate::call::{Call, Completion, Outcome, Refusal};
+use crate::change_feed::{ChangeFeed, FeedWriter};
 use crate::command_log::{CommandLog, LogWriter, ReadLog, SegmentNumber};
 use crate::error::PrimaryError;
 use crate::partition::Partition;
@@ -67,6 +68,7 @@ impl Primary {
             (1..=PARTITIONS_MAX).contains(&partitions),
             "{partitions} partitions"
         );
+        plan.check_feed()?;
         let folder_lock = take(env, folder, plan)?;
         if plan.has_log {
             let is_manifest = |name: &str| name == MANIFEST_NAME;
@@ -89,7 +91,7 @@ impl Primary {
             _folder_lock: folder_lock,
         };
         if plan.has_log {
-            primary.recover(env, folder)?;
+            primary.recover(env, folder, plan)?;
         }
         for partition in &mut primary.partitions {
             partition.get_mut().remove_blocks_but(&[])?;
@@ -97,13 +99,25 @@ impl Primary {
         Ok(primary)
     }
 
-    fn recover(&mut self, env: &Env, folder: &Path) -> Result<(), PrimaryError> {
+    fn recover(
+        &mut self,
+        env: &Env,
+        folder: &Path,
+        plan: &PartitionPlan,
+    ) -> Result<(), PrimaryError> {
+        let mut feed = plan.new_feed().map(FeedWriter::new);
+        if let Some(feed) = &feed {
+            for partition in &mut self.partitions {
+                partition.get_mut().follow_with(feed.feed());
+            }
+        }
         let mut last = CommitPosition::ZERO;
         let writer = open_log(env, folder, SegmentNumber(0), |read| {
-            last = self.replay_all(read)?;
+            last = self.replay_all(read, feed.as_mut())?;
             Ok(())
         })?;
-        let log = Arc::new(Mutex::new(CommandLog::new(writer, last)));
+        plan.check_reaches_replica(last)?;
+        let log = Arc::new(Mutex::new(CommandLog::new(writer, last).with_feed(feed)));
         let partitions = self.partitions.iter_mut().map(Mutex::get_mut);
         let last_number = partitions.map(|partition| partition.next_number).max();
         for partition in &mut self.partitions {
@@ -117,7 +131,11 @@ impl Primary {
     }
 
     /// Runs every call of the log again: the position of the last one.
-    fn replay_all(&mut self, read: &ReadLog) -> Result<CommitPosition, PrimaryError> {
+    fn replay_all(
+        &mut self,
+        read: &ReadLog,
+        mut feed: Option<&mut FeedWriter>,
+    ) -> Result<CommitPosition, PrimaryError> {
         let mut last = CommitPosition::ZERO;
         for record in read.records() {
             last = record.position;
@@ -139,6 +157,10 @@ impl Primary {
                 .map_err(|stop| not_replayed(stop.to_string()))?;
             if Some(position) == before {
                 return Err(not_replayed("it changed nothing".into()));
+            }
+            if let Some(feed) = &mut feed {
+                let time_us = record.circumstances.time_us;
+                feed.push_again(last, time_us, changed_rows(first, others));
             }
             for partition in named {
                 if partition.position == position {
@@ -206,7 +228,7 @@ impl Primary {
     /// A part of a call that has all it needs, unless nothing should be appended to the log.
     fn next_arrived(&self, partition: PartitionNumber) -> Option<(SharedCallNumber, WaitingCall)> {
         let mut held = self.lock(partition);
-        if held.is_log_full() {
+        if held.is_held_up() {
             return None;
         }
         held.waiting.arrived.pop_front()
@@ -282,6 +304,11 @@ impl Primary {
     pub fn durable(&self) -> CommitPosition {
         let log = self.log.as_ref();
         log.map_or(CommitPosition::ZERO, |log| log.lock().durable())
+    }
+
+    /// What a replica follows, when the plan has a feed.
+    pub fn change_feed(&self) -> Option<Arc<ChangeFeed>> {
+        self.partitions[0].lock().change_feed()
     }
 
     /// What writes the log, when there is one.

@@ -1,11 +1,13 @@
 //! Opening a partition: empty, or as its newest snapshot and its command log say.
 //!
 //! 1. The folder is taken for this process, and the manifest of snapshots read.
-//! 2. The newest snapshot is loaded. If it is damaged the one before it is, and when there is none any
+//! 2. The newest snapshot is loaded; when a replica follows, the newest that is not newer than what the replica
+//!    has. If it is damaged the one before it is, and when there is none any
 //!    more the partition starts empty, provided that the log still has everything since.
 //! 3. Every later transaction of the log runs again, in order, with its time and random numbers. When
 //!    memory is full rows are evicted and come back as they do in operation. What the manifest names
-//!    stays: the process may end before there is a later snapshot.
+//!    stays: the process may end before there is a later snapshot. What the replica does not have yet goes into
+//!    the feed.
 //! 4. Files that nothing needs are removed.
 //!
 //! Partitions know nothing of one another, so they are opened in parallel by as many threads as the
@@ -19,7 +21,9 @@ use parking_lot::Mutex;
 use types::CommitPosition;
 
 use crate::anti_cache::{AntiCache, BlockFiles};
+use crate::attempt::changed_rows;
 use crate::call::Call;
+use crate::change_feed::{ChangeFeed, ChangedRows, FeedStart, FeedWriter};
 use crate::command_log::{
     CommandLog, LogWriter, ReadLog, SegmentNumber, check_reaches, read_segments,
 };
@@ -32,7 +36,9 @@ use crate::partition_set::PartitionPlace;
 use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
-use crate::snapshot::{MANIFEST_NAME, SnapshotRecord, Snapshots, read_manifest, remove_leftovers};
+use crate::snapshot::{
+    KEPT_MAX, MANIFEST_NAME, SnapshotRecord, Snapshots, read_manifest, remove_leftovers,
+};
 use crate::table::Table;
 use crate::transaction::Workspace;
 use crate::waiting::WaitingCalls;
@@ -48,6 +54,37 @@ pub struct PartitionPlan {
     pub anti_cache: Option<AntiCacheOptions>,
     /// Whether it keeps a command log; without one it forgets everything when it ends.
     pub has_log: bool,
+    /// Where a replica goes on that follows it, if one does. It needs a log.
+    pub feed: Option<FeedStart>,
+}
+
+impl PartitionPlan {
+    /// A feed without a log would give what the next start has forgotten.
+    pub(crate) fn check_feed(&self) -> Result<(), PrimaryError> {
+        if self.feed.is_none() || self.has_log {
+            return Ok(());
+        }
+        Err(PrimaryError::Option {
+            option: "feed",
+            problem: "a replica follows only a primary that keeps a log".into(),
+        })
+    }
+
+    /// The feed, if there is to be one.
+    pub(crate) fn new_feed(&self) -> Option<Arc<ChangeFeed>> {
+        self.feed.map(|start| ChangeFeed::new(&self.tables, start))
+    }
+
+    /// Refuses a replica that has more than was recovered.
+    pub(crate) fn check_reaches_replica(&self, end: CommitPosition) -> Result<(), PrimaryError> {
+        match self.feed {
+            Some(start) if start.after > end => Err(PrimaryError::ReplicaAhead {
+                replica: start.after.0,
+                primary: end.0,
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How a partition was recovered.
@@ -64,6 +101,7 @@ pub struct Recovery {
 impl Partition {
     /// Opens the partition in `folder`, or makes it.
     pub fn open(env: &Env, folder: &Path, plan: PartitionPlan) -> Result<Self, PrimaryError> {
+        plan.check_feed()?;
         let lock = take(env, folder, &plan)?;
         let mut partition = if plan.has_log {
             Self::recover(env, folder, &plan)?
@@ -113,6 +151,8 @@ impl Partition {
             procedures: plan.procedures.clone(),
             anti_cache,
             log: None,
+            feed: None,
+            changed_rows: None,
             snapshots: None,
             recovery: Recovery::default(),
             clock: Arc::clone(&env.clock),
@@ -132,11 +172,23 @@ impl Partition {
 
     fn recover(env: &Env, folder: &Path, plan: &PartitionPlan) -> Result<Self, PrimaryError> {
         let named = read_manifest(&*env.disk, folder)?;
+        let usable = match plan.feed {
+            None => named.len(),
+            Some(start) => named.partition_point(|snapshot| snapshot.position <= start.after),
+        };
+        if let (0, [oldest, ..], Some(start)) = (usable, &named[..], plan.feed)
+            && named.len() >= KEPT_MAX
+        {
+            return Err(PrimaryError::ReplicaTooOld {
+                replica: start.after.0,
+                kept: oldest.position.0,
+            });
+        }
         let mut skipped = Vec::new();
-        for from in (0..=named.len()).rev() {
+        for from in (0..=usable).rev() {
             let fresh = Self::empty(env, folder, plan, PartitionPlace::ALONE)?;
             let (kept, passed_over) = named.split_at(from);
-            match fresh.recover_from(env, folder, &plan.tables, kept, passed_over) {
+            match fresh.recover_from(env, folder, plan, kept, passed_over) {
                 Ok(mut partition) => {
                     partition.recovery.skipped = skipped;
                     return Ok(partition);
@@ -154,12 +206,12 @@ impl Partition {
         mut self,
         env: &Env,
         folder: &Path,
-        tables: &[TableDefinition],
+        plan: &PartitionPlan,
         kept: &[SnapshotRecord],
         passed_over: &[SnapshotRecord],
     ) -> Result<Self, PrimaryError> {
         let (own_kept, own_passed_over) = (kept.to_vec(), passed_over.to_vec());
-        let snapshots = Snapshots::new(env, folder.into(), tables, own_kept, own_passed_over);
+        let snapshots = Snapshots::new(env, folder.into(), &plan.tables, own_kept, own_passed_over);
         self.snapshots = Some(snapshots);
         let mut first = SegmentNumber(0);
         if let Some(snapshot) = kept.last() {
@@ -170,9 +222,23 @@ impl Partition {
         if let Some(newest) = passed_over.last() {
             check_reaches(&*env.disk, folder, first, newest.segment)?;
         }
-        let writer = open_log(env, folder, first, |read| self.replay_all(read))?;
-        self.log = Some(Arc::new(Mutex::new(CommandLog::new(writer, self.position))));
+        let mut feed = plan.new_feed().map(FeedWriter::new);
+        if let Some(feed) = &feed {
+            self.follow_with(feed.feed());
+        }
+        let writer = open_log(env, folder, first, |read| {
+            self.replay_all(read, feed.as_mut())
+        })?;
+        plan.check_reaches_replica(self.position)?;
+        let log = CommandLog::new(writer, self.position).with_feed(feed);
+        self.log = Some(Arc::new(Mutex::new(log)));
         Ok(self)
+    }
+
+    /// A replica follows it.
+    pub(crate) fn follow_with(&mut self, feed: &Arc<ChangeFeed>) {
+        self.feed = Some(Arc::clone(feed));
+        self.changed_rows = Some(ChangedRows::default());
     }
 
     /// Removes the files of blocks that neither these snapshots nor this process need.
@@ -192,7 +258,11 @@ impl Partition {
         &self.recovery
     }
 
-    fn replay_all(&mut self, read: &ReadLog) -> Result<(), PrimaryError> {
+    fn replay_all(
+        &mut self,
+        read: &ReadLog,
+        mut feed: Option<&mut FeedWriter>,
+    ) -> Result<(), PrimaryError> {
         for record in read.records() {
             if record.position <= self.position {
                 // The snapshot has it.
@@ -211,6 +281,10 @@ impl Partition {
             self.recovery.replayed += 1;
             if self.position != record.position {
                 return Err(not_replayed(format!("it came out at {}", self.position.0)));
+            }
+            if let Some(feed) = &mut feed {
+                let time_us = record.circumstances.time_us;
+                feed.push_again(record.position, time_us, changed_rows(self, &[]));
             }
             self.write_blocks()?;
         }

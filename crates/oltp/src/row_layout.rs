@@ -33,7 +33,7 @@ pub(crate) struct RowLayout {
 }
 
 /// A row's bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RowBytes<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) text: &'a [u8],

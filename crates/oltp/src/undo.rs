@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::pointer::TupleId;
 use crate::row_layout::{RowBuffer, RowBytes};
 use crate::schema::{ColumnNumber, TableNumber};
+use crate::snapshot::append_row;
 use crate::table::Table;
 
 enum Change {
@@ -132,6 +133,57 @@ impl UndoLog {
             }
         }
         self.bytes.clear();
+    }
+
+    /// Appends each entry's row and its place in the log.
+    pub(crate) fn list(&self, out: &mut Vec<(TableNumber, TupleId, u32)>) {
+        let entries = self.changes.iter().zip(0..);
+        out.extend(entries.map(|((table, id, _), place)| (*table, *id, place)));
+    }
+
+    /// Whether this entry is of a row that was added.
+    pub(crate) fn is_insertion(&self, place: u32) -> bool {
+        matches!(self.changes[place as usize].2, Change::Inserted)
+    }
+
+    /// Whether this entry is of a row that was detached.
+    pub(crate) fn is_deletion(&self, place: u32) -> bool {
+        matches!(self.changes[place as usize].2, Change::Deleted)
+    }
+
+    /// Appends what a row was before the transaction, as disks have it, given all entries of the row in
+    /// order.
+    pub(crate) fn append_before(
+        &self,
+        table: &Table,
+        of_row: &[(TableNumber, TupleId, u32)],
+        out: &mut Vec<u8>,
+    ) {
+        let change = |place: u32| &self.changes[place as usize].2;
+        let (mut row, mut in_place) = (table.row(of_row[0].1), of_row);
+        for (number, entry) in of_row.iter().enumerate() {
+            if let Change::Replaced(body, text) = change(entry.2) {
+                row = RowBytes {
+                    body: &self.bytes[body.clone()],
+                    text: &self.bytes[text.clone()],
+                };
+                in_place = &of_row[..number];
+                break;
+            }
+        }
+        append_row(row, &table.layout, out);
+        let text_at = out.len() - row.text.len();
+        let body_at = text_at - row.body.len();
+        let mut restore = |at: usize, bytes: &[u8]| {
+            out[at..at + bytes.len()].copy_from_slice(bytes);
+        };
+        for entry in in_place.iter().rev() {
+            match change(entry.2) {
+                Change::Fixed(cells) => restore(body_at, &self.bytes[cells.clone()]),
+                Change::Text(at, text) => restore(text_at + at, &self.bytes[text.clone()]),
+                Change::Inserted | Change::Deleted | Change::Replaced(..) => {}
+            }
+        }
     }
 
     /// Bytes that it holds.

@@ -32,6 +32,7 @@ fn open(folder: &Path, partitions: u16, anti_cache: Option<AntiCacheOptions>) ->
         procedures: calls::procedures(),
         anti_cache,
         has_log: true,
+        feed: None,
     };
     Ok(Primary::open(&Env::real(), folder, &plan, partitions)?)
 }

@@ -66,6 +66,7 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
         procedures: workload::procedures(),
         anti_cache: Some(options),
         has_log: false,
+        feed: None,
     };
     let mut partition = Partition::open(&Env::real(), folder.path(), plan)?;
     let files: Vec<_> = partition.block_files().into_iter().collect();

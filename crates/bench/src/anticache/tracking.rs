@@ -31,6 +31,7 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
         procedures: workload::procedures(),
         anti_cache: Some(AntiCacheOptions::new(MEMORY_BYTES)),
         has_log: false,
+        feed: None,
     };
     let mut partition = Partition::open(&Env::real(), folder.path(), plan)?;
     workload::load(&mut partition, rows, |_| Ok(()))?;

@@ -23,6 +23,7 @@ pub fn open(folder: &Path, anti_cache: Option<AntiCacheOptions>) -> Result<Parti
         procedures: calls::procedures(),
         anti_cache,
         has_log: true,
+        feed: None,
     };
     Ok(Partition::open(&Env::real(), folder, plan)?)
 }

@@ -81,6 +81,7 @@ fn open(folder: &Path, rows: u64, has_log: bool) -> Result<Partition> {
         procedures: workload::procedures(),
         anti_cache: None,
         has_log,
+        feed: None,
     };
     let mut partition = Partition::open(&Env::real(), folder, plan)?;
     beside(partition.log_writer(), &[], || {

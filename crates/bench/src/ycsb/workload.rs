@@ -277,6 +277,7 @@ mod tests {
             procedures: procedures(),
             anti_cache: None,
             has_log: false,
+            feed: None,
         };
         let mut partition = Partition::open(&Env::real(), Path::new(""), plan)?;
         load(&mut partition, 100, |_| Ok(()))?;

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use types::CommitPosition;
 
 use crate::call::Refusal;
+use crate::change_feed::{ChangedRows, FeedWriter};
 use crate::error::PrimaryError;
 use crate::partition_set::PARTITIONS_MAX;
 use crate::transaction::Circumstances;
@@ -98,12 +99,15 @@ pub(crate) struct CommandLog {
     last: CommitPosition,
     durable: CommitPosition,
     poisoned: Option<PrimaryError>,
+    /// What a replica follows, when there is to be one.
+    feed: Option<FeedWriter>,
 }
 
 impl CommandLog {
     /// The log after what is durable already.
     pub(crate) fn new(writer: Arc<LogWriter>, durable: CommitPosition) -> Self {
         Self {
+            feed: None,
             segment: writer.segment(),
             starts_segment: false,
             bytes_since_segment: 0,
@@ -116,6 +120,17 @@ impl CommandLog {
             durable,
             poisoned: None,
         }
+    }
+
+    /// With a feed for a replica. What it has already is durable.
+    #[must_use]
+    pub(crate) fn with_feed(mut self, feed: Option<FeedWriter>) -> Self {
+        self.feed = feed;
+        if let Some(feed) = &mut self.feed {
+            feed.begin_writing();
+            feed.written();
+        }
+        self
     }
 
     /// Whether a call with these parameters may run, and be appended then.
@@ -156,6 +171,18 @@ impl CommandLog {
         self.last
     }
 
+    /// What the transaction that was appended last has changed, partition by partition. Without a feed
+    /// there is nothing to do.
+    pub(crate) fn append_changes<'r>(
+        &mut self,
+        time_us: i64,
+        rows: impl Iterator<Item = &'r ChangedRows> + Clone,
+    ) {
+        if let Some(feed) = &mut self.feed {
+            feed.push(self.last, time_us, rows);
+        }
+    }
+
     /// Has the next group start a new segment, which has everything that commits from now on, unless
     /// the last one that was begun is still without groups.
     pub(crate) fn begin_segment(&mut self) -> SegmentNumber {
@@ -180,6 +207,9 @@ impl CommandLog {
             match result {
                 Ok(()) => {
                     self.durable = group.last();
+                    if let Some(feed) = &mut self.feed {
+                        feed.written();
+                    }
                     group.clear();
                     self.spare = Some(group);
                 }
@@ -196,6 +226,9 @@ impl CommandLog {
                 group: std::mem::replace(&mut self.pending, next),
                 starts_segment: std::mem::take(&mut self.starts_segment),
             });
+            if let Some(feed) = &mut self.feed {
+                feed.begin_writing();
+            }
             self.is_writing = true;
         }
         Ok(())

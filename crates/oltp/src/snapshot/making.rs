@@ -343,15 +343,23 @@ pub(super) fn schema_hash(definition: &TableDefinition) -> u64 {
 }
 
 impl Partition {
-    /// Begins a snapshot of the state as it is. `false` when one is being made, the partition has no
-    /// log, or an earlier failure leaves no way to make one. Partitions whose snapshots begin while
+    /// Begins a snapshot of the state as it is. `false` when one is being made, the replica that follows has
+    /// not confirmed what the newest one has, the partition has no log, or an earlier failure leaves no way to make one. Partitions whose snapshots begin while
     /// no transaction of several of them is on its way are consistent with one another.
     pub fn begin_snapshot(&mut self) -> bool {
         let (Some(snapshots), Some(log)) = (&mut self.snapshots, &self.log) else {
             return false;
         };
+        let awaits_replica = self.feed.as_ref().is_some_and(|feed| {
+            let newest = snapshots.newest().map(|newest| newest.position);
+            newest > Some(feed.confirmed())
+        });
         let mut log = log.lock();
-        if snapshots.current.is_some() || snapshots.failed.is_some() || log.poisoned().is_some() {
+        if awaits_replica
+            || snapshots.current.is_some()
+            || snapshots.failed.is_some()
+            || log.poisoned().is_some()
+        {
             return false;
         }
         let record = SnapshotRecord {

@@ -3,8 +3,10 @@
 mod answers;
 mod crashes;
 mod evictions;
+mod feed;
 mod model;
 mod procedures;
+mod replica;
 mod script;
 mod several;
 mod snapshots;

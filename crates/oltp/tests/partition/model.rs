@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use crate::script::{Kind, Operation, ROWS_MAX, show_row};
 
 /// A table: group and text by id.
-type Rows = BTreeMap<i64, (i64, Option<Vec<u8>>)>;
+pub type Rows = BTreeMap<i64, (i64, Option<Vec<u8>>)>;
 
 /// Both tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
-    tables: [Rows; 2],
+    pub tables: [Rows; 2],
 }
 
 impl Model {
@@ -74,6 +74,16 @@ fn run(rows: &mut Rows, operation: &Operation, reply: &mut Vec<u8>) -> Option<()
             reply.push(row.is_some().into());
             if let Some((_, text)) = row {
                 *text = operation.refilled(text.as_deref());
+            }
+        }
+        Kind::Rename => {
+            let is_there = rows.contains_key(&id);
+            if is_there && id != group && rows.contains_key(&group) {
+                return None;
+            }
+            reply.push(is_there.into());
+            if let Some(row) = rows.remove(&id) {
+                rows.insert(group, row);
             }
         }
         Kind::TakeOut => match rows.remove(&id) {

@@ -62,6 +62,7 @@ fn plan() -> PartitionPlan {
         procedures: vec![Arc::new(Note)],
         anti_cache: None,
         has_log: true,
+        feed: None,
     }
 }
 

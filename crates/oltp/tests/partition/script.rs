@@ -32,19 +32,22 @@ pub enum Kind {
     Refill,
     /// A row that was found goes; then it cannot be changed.
     TakeOut,
+    /// A row gets `group` as its id.
+    Rename,
     ScanUp,
     ScanDown,
     Count,
     Abort,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::Get,
     Kind::Insert,
     Kind::Update,
     Kind::Delete,
     Kind::Refill,
     Kind::TakeOut,
+    Kind::Rename,
     Kind::ScanUp,
     Kind::ScanDown,
     Kind::Count,
@@ -114,7 +117,8 @@ pub fn some_transaction(random: &mut StdRng, ids: i64) -> Vec<Operation> {
                 80..82 => Kind::TakeOut,
                 82..88 => Kind::ScanUp,
                 88..92 => Kind::ScanDown,
-                92..97 => Kind::Count,
+                92..95 => Kind::Count,
+                95..97 => Kind::Rename,
                 _ => Kind::Abort,
             },
             table: random.random_range(0..2),
@@ -227,6 +231,7 @@ fn run(
             transaction.insert(table, &[id[0], group[0], text])?
         }
         Kind::Update => transaction.update(by_id, &id, &[(1, group[0]), (2, text)])?,
+        Kind::Rename => transaction.update(by_id, &id, &[(0, group[0])])?,
         Kind::Delete => transaction.delete(by_id, &id)?,
         Kind::Refill | Kind::TakeOut => {
             let get = transaction.get(by_id, &id, Columns::All)?;

@@ -176,6 +176,7 @@ fn open(disk: &SimulatedDisk, partitions: u16, memory_bytes: Option<usize>) -> P
             ..AntiCacheOptions::new(bytes)
         }),
         has_log: true,
+        feed: None,
     };
     let opened = Primary::open(&environment(disk), Path::new("/primary"), &plan, partitions);
     opened.expect("nothing fails")

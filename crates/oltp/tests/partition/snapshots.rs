@@ -364,6 +364,7 @@ fn many_small_tables_are_copied_to_the_end() {
         procedures: vec![Arc::new(Script)],
         anti_cache: None,
         has_log: true,
+        feed: None,
     };
     let open = || Partition::open(&environment(&disk), Path::new(FOLDER), plan.clone());
     let mut partition = open().expect("nothing fails");
@@ -439,6 +440,7 @@ fn what_would_not_be_read_is_refused() {
         procedures: vec![Arc::new(Script)],
         anti_cache: Some(options()),
         has_log: true,
+        feed: None,
     };
     let refused = Primary::open(&environment(&disk), Path::new(FOLDER), &plan, 2).map(drop);
     let message = refused.expect_err("it has snapshots").to_string();

@@ -94,6 +94,7 @@ fn a_row_is_changed_only_by_the_transaction_that_found_it() {
         procedures: vec![Arc::new(Keeper::default())],
         anti_cache: None,
         has_log: false,
+        feed: None,
     };
     let disk = SimulatedDisk::new(1);
     let opened = Partition::open(&environment(&disk), Path::new("/primary"), plan);

@@ -85,6 +85,7 @@ fn open(disk: &SimulatedDisk, restarts_max: u32) -> Partition {
             ..AntiCacheOptions::new(128 << 10)
         }),
         has_log: true,
+        feed: None,
     };
     let opened = Partition::open(&environment(disk), Path::new("/primary"), plan);
     opened.expect("nothing fails")

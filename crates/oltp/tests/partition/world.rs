@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use oltp::{
-    AntiCacheOptions, Call, Completion, Outcome, Partition, PartitionPlan, PrimaryError,
+    AntiCacheOptions, Call, Completion, FeedStart, Outcome, Partition, PartitionPlan, PrimaryError,
     ProcedureNumber, Refusal, SnapshotOptions,
 };
 use sim::{SimulatedDisk, environment};
@@ -20,13 +20,34 @@ pub fn open(
     anti_cache: Option<AntiCacheOptions>,
     has_log: bool,
 ) -> Result<Partition, PrimaryError> {
+    Partition::open(
+        &environment(disk),
+        Path::new(FOLDER),
+        plan(anti_cache, has_log),
+    )
+}
+
+/// Opens the partition, with its log, for a replica.
+pub fn open_for_replica(
+    disk: &SimulatedDisk,
+    anti_cache: Option<AntiCacheOptions>,
+    feed: FeedStart,
+) -> Result<Partition, PrimaryError> {
     let plan = PartitionPlan {
+        feed: Some(feed),
+        ..plan(anti_cache, true)
+    };
+    Partition::open(&environment(disk), Path::new(FOLDER), plan)
+}
+
+fn plan(anti_cache: Option<AntiCacheOptions>, has_log: bool) -> PartitionPlan {
+    PartitionPlan {
         tables: tables(),
         procedures: vec![Arc::new(Script)],
         anti_cache,
         has_log,
-    };
-    Partition::open(&environment(disk), Path::new(FOLDER), plan)
+        feed: None,
+    }
 }
 
 /// Options with which about a hundred rows of the evictable table have room, beside what can never go:

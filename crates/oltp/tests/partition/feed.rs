@@ -1,0 +1,337 @@
+//! What a replica is given: everything that has committed, net, in order, and nothing that a crash may take back.
+
+use std::time::Duration;
+
+use oltp::{AntiCacheOptions, FeedStart, Partition, PrimaryError, Refusal};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use sim::SimulatedDisk;
+use types::CommitPosition;
+
+use crate::model::Model;
+use crate::replica::{Replica, difference};
+use crate::script::{Kind, Operation, some_transaction};
+use crate::world::{
+    finish_snapshot, open, open_for_replica, run, settle, small_slices, tight, try_run,
+};
+
+const IDS: i64 = 400;
+
+fn start(after: CommitPosition) -> FeedStart {
+    FeedStart {
+        after,
+        bytes_max: 1 << 20,
+    }
+}
+
+fn follow_from(
+    disk: &SimulatedDisk,
+    anti_cache: Option<AntiCacheOptions>,
+    after: u64,
+) -> Partition {
+    let opened = open_for_replica(disk, anti_cache, start(CommitPosition(after)));
+    let mut partition = opened.expect("nothing fails");
+    let set = partition.set_snapshot_options(small_slices());
+    set.expect("they make sense");
+    partition
+}
+
+fn operation(kind: Kind, id: i64, group: i64, text: Option<(u8, u16)>) -> Operation {
+    Operation {
+        kind,
+        table: 0,
+        id,
+        group,
+        text,
+    }
+}
+
+/// What each transaction is said to have changed is the difference between the states before and after
+/// it, whatever is evicted, fetched and rolled back meanwhile; and it is durable when it is said.
+#[test]
+fn changes_are_the_difference_between_states() {
+    for (seed, options) in [(0, Some(tight(IDS / 2, IDS / 4))), (1, None), (2, None)] {
+        let disk = SimulatedDisk::new(seed);
+        let mut random = StdRng::seed_from_u64(seed);
+        let evicts = options.is_some();
+        let mut partition = follow_from(&disk, options, 0);
+        let feed = partition.change_feed().expect("it was asked for");
+        let (mut replica, mut states) = (Replica::default(), vec![Model::default()]);
+        for _ in 0..1_500 {
+            let operations = some_transaction(&mut random, IDS);
+            let mut state = states.last().expect("the empty state").clone();
+            let answer = state.run(&operations);
+            assert_eq!(run(&mut partition, &operations), answer);
+            if partition.position().0 as usize == states.len() {
+                states.push(state);
+            }
+            if random.random_ratio(1, 5) {
+                settle(&mut partition);
+            }
+            replica.follow(&feed, |position, changed| {
+                let at = position.0 as usize;
+                assert_eq!(changed, difference(&states[at - 1], &states[at]), "{at}");
+            });
+            assert_eq!(replica.position, partition.durable());
+        }
+        settle(&mut partition);
+        replica.follow(&feed, |_, _| {});
+        assert_eq!(replica.position, partition.position());
+        assert_eq!(Some(&replica.state), states.last());
+        assert_eq!(feed.held_bytes(), 0);
+        let statistics = partition.anti_cache_statistics();
+        assert_eq!(evicts, statistics.evicted_rows > 100, "{statistics:?}");
+        assert_eq!(evicts, statistics.restarts > 100, "{statistics:?}");
+    }
+}
+
+/// A row that is changed several times in one transaction is one change, from what it was to what it is.
+#[test]
+fn a_row_has_one_change_a_transaction() {
+    let mut partition = follow_from(&SimulatedDisk::new(1), None, 0);
+    let feed = partition.change_feed().expect("it was asked for");
+    let (a, b, c) = (Some((1, 30)), Some((2, 30)), Some((3, 300)));
+    let inserted = operation(Kind::Insert, 1, 0, a);
+    let transactions = [
+        // New and then changed: it comes.
+        vec![inserted, operation(Kind::Refill, 1, 0, b)],
+        // Changed in place, moved, changed in place again.
+        vec![
+            operation(Kind::Refill, 1, 0, a),
+            operation(Kind::Update, 1, 5, c),
+            operation(Kind::Refill, 1, 0, b),
+        ],
+        // Changed and then gone.
+        vec![
+            operation(Kind::Refill, 1, 0, a),
+            operation(Kind::Delete, 1, 0, None),
+        ],
+        // New and gone: nothing, but the position counts.
+        vec![inserted, operation(Kind::Delete, 1, 0, None)],
+        // Gone, and another one of this key comes.
+        vec![inserted],
+        vec![
+            operation(Kind::Delete, 1, 0, None),
+            operation(Kind::Insert, 1, 7, c),
+        ],
+        // What it was already.
+        vec![operation(Kind::Update, 1, 7, c)],
+    ];
+    for operations in &transactions {
+        run(&mut partition, operations).expect("committed");
+    }
+    settle(&mut partition);
+    let changes = feed.take(usize::MAX).expect("nothing fails").expect("all");
+    let kinds: Vec<Vec<_>> = changes
+        .transactions()
+        .map(|transaction| {
+            let kinds = transaction.changes();
+            kinds
+                .map(|change| (change.old.is_some(), change.new.is_some()))
+                .collect()
+        })
+        .collect();
+    let (comes, stays, goes) = ((false, true), (true, true), (true, false));
+    let expected = [
+        vec![comes],
+        vec![stays],
+        vec![goes],
+        vec![],
+        vec![comes],
+        vec![goes, comes],
+        vec![],
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(changes.last(), partition.position());
+}
+
+/// Rows that exchange their keys: who carries the changes out one after another has the right rows.
+#[test]
+fn rows_may_exchange_their_keys() {
+    let mut partition = follow_from(&SimulatedDisk::new(1), None, 0);
+    let feed = partition.change_feed().expect("it was asked for");
+    let mut model = Model::default();
+    let rename = |id, to| operation(Kind::Rename, id, to, None);
+    let transactions = [
+        vec![
+            operation(Kind::Insert, 1, 11, Some((1, 10))),
+            operation(Kind::Insert, 2, 12, Some((2, 20))),
+            operation(Kind::Insert, 3, 13, None),
+        ],
+        vec![rename(1, 9), rename(2, 1), rename(3, 2), rename(9, 3)],
+        vec![
+            operation(Kind::Delete, 2, 0, None),
+            rename(1, 2),
+            rename(3, 1),
+        ],
+    ];
+    for operations in &transactions {
+        model.run(operations).expect("they commit");
+        run(&mut partition, operations).expect("committed");
+    }
+    settle(&mut partition);
+    let mut replica = Replica::default();
+    replica.follow(&feed, |_, _| {});
+    assert_eq!(replica.state, model);
+}
+
+/// A replica that takes nothing has calls refused before its changes fill the memory, those that
+/// have waited for evicted data included; when it takes them, all goes on.
+#[test]
+fn a_replica_that_takes_nothing_holds_calls_up() {
+    let disk = SimulatedDisk::new(1);
+    let feed = FeedStart {
+        after: CommitPosition::ZERO,
+        bytes_max: 100_000,
+    };
+    let opened = open_for_replica(&disk, Some(tight(IDS, 0)), feed);
+    let mut partition = opened.expect("nothing fails");
+    let feed = partition.change_feed().expect("it was asked for");
+    let mut committed = 0_i64;
+    let insert = |id: i64| [operation(Kind::Insert, id, id % 20, Some((7, 1_000)))];
+    let mut replica = Replica::default();
+    while let Ok(answer) = try_run(&mut partition, &insert(committed)) {
+        answer.expect("committed");
+        settle(&mut partition);
+        committed += 1;
+    }
+    assert!((90..110).contains(&committed), "{committed}");
+    let refused = try_run(&mut partition, &[operation(Kind::Get, 0, 0, None)]);
+    assert_eq!(refused, Err(Refusal::ReplicaBehind));
+    assert!((100_000..102_000).contains(&feed.held_bytes()));
+    let before = partition.memory().live_bytes;
+    let durable = partition.durable();
+    replica.follow(&feed, |_, _| {});
+    assert_eq!(
+        replica.position, durable,
+        "what was refused has not happened"
+    );
+    assert!(partition.memory().live_bytes < before - 100_000);
+    assert!(
+        try_run(&mut partition, &insert(IDS))
+            .expect("there is room")
+            .is_some()
+    );
+}
+
+/// Runs transactions, and notes the state at each position.
+fn go(partition: &mut Partition, states: &mut Vec<Model>, random: &mut StdRng, steps: usize) {
+    for _ in 0..steps {
+        let operations = some_transaction(random, IDS);
+        let mut state = states.last().expect("the empty state").clone();
+        assert_eq!(run(partition, &operations), state.run(&operations));
+        if partition.position().0 as usize == states.len() {
+            states.push(state);
+        }
+        settle(partition);
+    }
+}
+
+/// As long as the replica has not confirmed what the newest snapshot has, no other one is made: the log
+/// after the older one still makes all changes again that the replica lacks.
+#[test]
+fn the_log_keeps_what_the_replica_has_not_confirmed() {
+    let disk = SimulatedDisk::new(3);
+    let mut random = StdRng::seed_from_u64(3);
+    let anti_cache = tight(IDS, IDS / 2);
+    let mut partition = follow_from(&disk, Some(anti_cache.clone()), 0);
+    let mut feed = partition.change_feed().expect("it was asked for");
+    let (mut replica, mut states) = (Replica::default(), vec![Model::default()]);
+    let (mut made, mut refused, mut from_older) = (0, 0, 0);
+    for round in 0..24 {
+        go(&mut partition, &mut states, &mut random, 40);
+        let newest = partition.snapshot_position();
+        let may_begin = newest <= Some(feed.confirmed());
+        assert_eq!(partition.begin_snapshot(), may_begin, "{newest:?}");
+        if may_begin {
+            let before = partition.snapshot_statistics().completed;
+            finish_snapshot(&mut partition, before);
+            made += 1;
+        } else {
+            refused += 1;
+        }
+        if round % 3 == 2 {
+            // It does not confirm all that it has.
+            let has = replica.position;
+            replica.follow(&feed, |_, _| {});
+            feed.confirm(has);
+        }
+        if round % 4 == 3 && round > 10 {
+            // Both end. The replica has what it has confirmed, and asks for all after it.
+            let confirmed = feed.confirmed();
+            let newest = partition.snapshot_position();
+            drop(partition);
+            partition = follow_from(&disk, Some(anti_cache.clone()), confirmed.0);
+            feed = partition.change_feed().expect("it was asked for");
+            from_older += u64::from(partition.recovery().snapshot < newest);
+            assert!(partition.recovery().snapshot <= Some(confirmed));
+            replica = Replica {
+                state: states[confirmed.0 as usize].clone(),
+                position: confirmed,
+            };
+            replica.follow(&feed, |_, _| {});
+            assert_eq!(Some(&replica.state), states.last(), "from {confirmed} on");
+        }
+    }
+    let counts = (made, refused, from_older);
+    assert!(made > 3 && refused > 3 && from_older > 0, "{counts:?}");
+}
+
+/// A replica of another primary, or one that the primary's log does not reach back to, is refused; so is
+/// one of a primary without a log.
+#[test]
+fn a_replica_that_does_not_fit_is_refused() {
+    let disk = SimulatedDisk::new(4);
+    let mut random = StdRng::seed_from_u64(4);
+    let mut partition = open(&disk, None, true).expect("nothing fails");
+    let mut states = vec![Model::default()];
+    for before in 0..2 {
+        go(&mut partition, &mut states, &mut random, 50);
+        assert!(partition.begin_snapshot());
+        finish_snapshot(&mut partition, before);
+    }
+    let end = partition.position();
+    drop(partition);
+    let refusal = |after| {
+        let opened = open_for_replica(&disk, None, start(after));
+        opened.map(drop).expect_err("it does not fit")
+    };
+    let ahead = refusal(CommitPosition(end.0 + 1));
+    assert!(
+        matches!(ahead, PrimaryError::ReplicaAhead { .. }),
+        "{ahead}"
+    );
+    let old = refusal(CommitPosition(1));
+    assert!(matches!(old, PrimaryError::ReplicaTooOld { .. }), "{old}");
+    let mut partition = follow_from(&disk, None, end.0);
+    let feed = partition.change_feed().expect("it was asked for");
+    assert!(feed.take(1).expect("nothing fails").is_none());
+    go(&mut partition, &mut states, &mut random, 50);
+    let mut replica = Replica {
+        state: states[end.0 as usize].clone(),
+        position: end,
+    };
+    replica.follow(&feed, |_, _| {});
+    assert_eq!(Some(&replica.state), states.last());
+}
+
+/// A replica's thread that waits is woken when there is something to take.
+#[test]
+fn a_waiting_replica_is_woken() {
+    let mut partition = follow_from(&SimulatedDisk::new(5), None, 0);
+    let feed = partition.change_feed().expect("it was asked for");
+    feed.wait(Duration::from_millis(1));
+    std::thread::scope(|scope| {
+        let replica = scope.spawn(|| {
+            loop {
+                feed.wait(Duration::from_secs(3_600));
+                if let Some(changes) = feed.take(1).expect("nothing fails") {
+                    return changes.last();
+                }
+            }
+        });
+        run(&mut partition, &[operation(Kind::Insert, 1, 1, None)]).expect("committed");
+        settle(&mut partition);
+        assert_eq!(replica.join().expect("no panic"), partition.position());
+    });
+}

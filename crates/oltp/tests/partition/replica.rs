@@ -1,0 +1,81 @@
+//! A replica of the script's tables: sorted maps that do what the change feed says, and nothing else.
+
+use std::collections::BTreeMap;
+
+use oltp::change_feed::CommittedTransaction;
+use oltp::{ChangeFeed, RowImage};
+use types::{CommitPosition, Value};
+
+use crate::model::{Model, Rows};
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Replica {
+    pub state: Model,
+    /// It has everything up to here.
+    pub position: CommitPosition,
+}
+
+type Row = (i64, (i64, Option<Vec<u8>>));
+
+/// What a transaction has changed: by table and id, what was there before and what is now.
+pub type Difference = BTreeMap<(usize, i64), [Option<(i64, Option<Vec<u8>>)>; 2]>;
+
+fn row(image: &RowImage<'_>) -> Row {
+    let int = |column| match image.value(column) {
+        Value::Int(int) => int,
+        other => panic!("{other:?}"),
+    };
+    let text = match image.value(2) {
+        Value::Null => None,
+        Value::Bytes(text) => Some(text.to_vec()),
+        other => panic!("{other:?}"),
+    };
+    (int(0), (int(1), text))
+}
+
+/// What differs between two states.
+pub fn difference(before: &Model, now: &Model) -> Difference {
+    let mut found = Difference::new();
+    for (number, (before, now)) in before.tables.iter().zip(&now.tables).enumerate() {
+        for id in before.keys().chain(now.keys()) {
+            let rows = [before, now].map(|rows: &Rows| rows.get(id).cloned());
+            if rows[0] != rows[1] {
+                found.insert((number, *id), rows);
+            }
+        }
+    }
+    found
+}
+
+impl Replica {
+    /// Takes all there is, a few transactions at a time, and asserts that each row was what its change
+    /// says. Hands what each transaction has changed to `each`.
+    pub fn follow(&mut self, feed: &ChangeFeed, mut each: impl FnMut(CommitPosition, Difference)) {
+        while let Some(changes) = feed.take(500).expect("nothing fails") {
+            for transaction in changes.transactions() {
+                assert_eq!(transaction.position.0, self.position.0 + 1, "in order");
+                let before = self.state.clone();
+                self.apply(&transaction);
+                self.position = transaction.position;
+                each(self.position, difference(&before, &self.state));
+            }
+            assert_eq!(changes.last(), self.position);
+        }
+    }
+
+    fn apply(&mut self, transaction: &CommittedTransaction<'_>) {
+        for change in transaction.changes() {
+            let rows = &mut self.state.tables[usize::from(change.table.0)];
+            assert!(change.old.is_some() || change.new.is_some());
+            let (old, new) = (change.old.as_ref().map(row), change.new.as_ref().map(row));
+            assert_ne!(old, new, "it has changed");
+            if let Some((id, old)) = old {
+                assert_eq!(rows.remove(&id), Some(old), "row {id} was so before");
+            }
+            if let Some((id, new)) = new {
+                assert_eq!(rows.insert(id, new), None, "row {id} was not there");
+            }
+        }
+    }
+}
