@@ -46,25 +46,7 @@ impl CellBuilder {
     /// When the column does not accept the value.
     #[inline]
     pub(crate) fn push(&mut self, value: &Value<'_>) {
-        match (&mut self.0, *value) {
-            (cells, Value::Null) => cells.append_null(),
-            (ColumnBuilder::Bool(cells), Value::Bool(value)) => cells.append_value(value),
-            (ColumnBuilder::Int16(cells), Value::Int(value)) => cells.append_value(value as i16),
-            (ColumnBuilder::Int32(cells), Value::Int(value)) => cells.append_value(value as i32),
-            (ColumnBuilder::Int64(cells), Value::Int(value)) => cells.append_value(value),
-            (ColumnBuilder::UInt64(cells), Value::UInt(value)) => cells.append_value(value),
-            (ColumnBuilder::Float32(cells), Value::Float32(value)) => cells.append_value(value),
-            (ColumnBuilder::Float64(cells), Value::Float64(value)) => cells.append_value(value),
-            (ColumnBuilder::Decimal(cells), Value::Decimal(value)) => cells.append_value(value),
-            (ColumnBuilder::Date(cells), Value::Int(value)) => cells.append_value(value as i32),
-            (ColumnBuilder::Time(cells), Value::Int(value)) => cells.append_value(value),
-            (ColumnBuilder::Timestamp(cells), Value::Int(value)) => cells.append_value(value),
-            (ColumnBuilder::Text(cells), Value::Bytes(value)) => {
-                cells.append_value(str::from_utf8(value).expect("the column accepts it"));
-            }
-            (ColumnBuilder::Bytes(cells), Value::Bytes(value)) => cells.append_value(value),
-            _ => panic!("a value that the column does not accept was added"),
-        }
+        self.0.append(value);
     }
 
     /// Bytes of text so far; 0 for other types.

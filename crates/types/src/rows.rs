@@ -16,6 +16,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray};
 
 use crate::position::CommitPosition;
 use crate::schema::{ColumnType, TableSchema};
+use crate::value::Value;
 
 /// What a version says about its row. The numbers are on disk: never change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,6 +177,33 @@ impl ColumnBuilder {
     /// Appends a NULL cell.
     pub fn append_null(&mut self) {
         each_builder!(self, builder => builder.append_null());
+    }
+
+    /// Appends a cell.
+    ///
+    /// # Panics
+    /// When the value is not one of the column's type. (One beyond its range is cut.)
+    #[inline]
+    pub fn append(&mut self, value: &Value<'_>) {
+        match (self, *value) {
+            (cells, Value::Null) => cells.append_null(),
+            (Self::Bool(cells), Value::Bool(value)) => cells.append_value(value),
+            (Self::Int16(cells), Value::Int(value)) => cells.append_value(value as i16),
+            (Self::Int32(cells), Value::Int(value)) => cells.append_value(value as i32),
+            (Self::Int64(cells), Value::Int(value)) => cells.append_value(value),
+            (Self::UInt64(cells), Value::UInt(value)) => cells.append_value(value),
+            (Self::Float32(cells), Value::Float32(value)) => cells.append_value(value),
+            (Self::Float64(cells), Value::Float64(value)) => cells.append_value(value),
+            (Self::Decimal(cells), Value::Decimal(value)) => cells.append_value(value),
+            (Self::Date(cells), Value::Int(value)) => cells.append_value(value as i32),
+            (Self::Time(cells), Value::Int(value)) => cells.append_value(value),
+            (Self::Timestamp(cells), Value::Int(value)) => cells.append_value(value),
+            (Self::Text(cells), Value::Bytes(value)) => {
+                cells.append_value(str::from_utf8(value).expect("text is UTF-8"));
+            }
+            (Self::Bytes(cells), Value::Bytes(value)) => cells.append_value(value),
+            (cells, value) => panic!("{value:?} is no cell of {cells:?}"),
+        }
     }
 
     /// The number of cells.

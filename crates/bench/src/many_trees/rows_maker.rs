@@ -1,6 +1,6 @@
 //! Makes versions of a table's rows, as a source that decodes its log does.
 
-use types::{ColumnBuilder, CommitPosition, RowsBuilder, Value, VersionKind, VersionRows};
+use types::{ColumnBuilder, CommitPosition, RowsBuilder, VersionKind, VersionRows};
 
 use super::history::{Change, RowNumber, RowVersion};
 use super::shape::ShapedRow;
@@ -58,7 +58,7 @@ impl RowsMaker {
     fn put(&mut self, table: &Table, row: ShapedRow) {
         let columns = table.shape.columns.iter();
         for (column, cells) in columns.zip(self.builder.columns_mut()) {
-            append(cells, column.value(row, &mut self.text));
+            cells.append(&column.value(row, &mut self.text));
         }
     }
 
@@ -68,26 +68,8 @@ impl RowsMaker {
             .columns_mut()
             .split_at_mut(table.shape.key_columns());
         for (column, cells) in table.shape.columns.iter().zip(key) {
-            append(cells, column.value(row, &mut self.text));
+            cells.append(&column.value(row, &mut self.text));
         }
         others.iter_mut().for_each(ColumnBuilder::append_null);
-    }
-}
-
-fn append(cells: &mut ColumnBuilder, value: Value<'_>) {
-    match (cells, value) {
-        (cells, Value::Null) => cells.append_null(),
-        (ColumnBuilder::Bool(cells), Value::Bool(value)) => cells.append_value(value),
-        (ColumnBuilder::Int16(cells), Value::Int(value)) => cells.append_value(value as i16),
-        (ColumnBuilder::Int32(cells), Value::Int(value)) => cells.append_value(value as i32),
-        (ColumnBuilder::Int64(cells), Value::Int(value)) => cells.append_value(value),
-        (ColumnBuilder::Date(cells), Value::Int(value)) => cells.append_value(value as i32),
-        (ColumnBuilder::Timestamp(cells), Value::Int(value)) => cells.append_value(value),
-        (ColumnBuilder::Float64(cells), Value::Float64(value)) => cells.append_value(value),
-        (ColumnBuilder::Decimal(cells), Value::Decimal(value)) => cells.append_value(value),
-        (ColumnBuilder::Text(cells), Value::Bytes(text)) => {
-            cells.append_value(std::str::from_utf8(text).expect("made of a string"));
-        }
-        (cells, value) => unreachable!("{value:?} in {cells:?}"),
     }
 }
