@@ -4,7 +4,8 @@
 //!   `attempt`: one run of it; `expected_calls`: what comes into the cache before it; [`recovery`]: how it is opened.
 //! * [`primary`]: several partitions and transactions on more than one of them; [`partition_set`]: which.
 //!   `shared_calls`: those that wait.
-//! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees.
+//! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees; [`parameters`]: its
+//!   parameters and replies as bytes.
 //! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `text_arena`, `index`, `key_layout`: how
 //!   rows are kept and found. `undo`: how changes are taken back.
 //! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back.
@@ -31,6 +32,7 @@ mod key_encoding;
 mod key_layout;
 mod lru_chain;
 pub mod options;
+pub mod parameters;
 pub mod partition;
 pub mod partition_set;
 mod pointer;

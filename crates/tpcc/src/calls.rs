@@ -5,7 +5,6 @@ use std::sync::Arc;
 use contender::tpcc::transactions::{Line, Transaction, Who};
 use oltp::{PartitionSet, Procedure, ProcedureNumber};
 
-use crate::cells::{Reader, Writer};
 use crate::delivery::Delivery;
 use crate::dump::Dump;
 use crate::load::Load;
@@ -14,6 +13,7 @@ use crate::order_status::OrderStatus;
 use crate::payment::Payment;
 use crate::schema::partition_of;
 use crate::stock_level::StockLevel;
+use oltp::parameters::{Reader, Writer};
 
 pub(crate) const LOAD: ProcedureNumber = ProcedureNumber(5);
 pub(crate) const DUMP: ProcedureNumber = ProcedureNumber(6);

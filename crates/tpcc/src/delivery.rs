@@ -5,11 +5,11 @@ use oltp::{Columns, PartitionSet, Procedure, RowHandle, Scan, StatementNumber, S
 use types::Value;
 
 use crate::calls::{LINES_MAX, home};
-use crate::cells::{Reader, Writer};
 use crate::schema::{
     CUSTOMER, NEW_ORDER, ORDER_LINE, ORDERS, customer, key_of, new_order, order_line, orders,
     partition_of,
 };
+use oltp::parameters::{Reader, Writer};
 
 /// See the module.
 pub(crate) struct Delivery;

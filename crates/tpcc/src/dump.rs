@@ -9,13 +9,13 @@ use oltp::{
 use types::Value;
 
 use crate::calls::{DUMP, home};
-use crate::cells::{Reader, Writer};
 use crate::load::Run;
 use crate::row_cells;
 use crate::schema::{
     CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE, key_of,
     partition_of,
 };
+use oltp::parameters::{Reader, Writer};
 
 /// Keys of a page.
 const PAGE: i64 = 50;

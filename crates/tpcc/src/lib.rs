@@ -4,7 +4,7 @@
 //! * [`new_order`], [`payment`], [`order_status`], [`delivery`], [`stock_level`]: the procedures;
 //!   [`customer_search`]: customers by last name.
 //! * [`load`]: the rows that a database begins with; [`dump`]: all rows back, for the conditions.
-//! * [`cells`]: numbers and texts in parameters and replies; [`row_cells`]: rows as cells.
+//! * [`row_cells`]: rows as cells.
 //!
 //! Data, mix and conditions are in `contender::tpcc`, which the peers use, too. A crate of its own, so that
 //! it is tested and tried out without building what the other experiments need.
@@ -12,7 +12,6 @@
 //! A warehouse and what belongs to it is in one partition; every partition has all items.
 
 pub mod calls;
-mod cells;
 mod customer_search;
 mod delivery;
 pub mod dump;

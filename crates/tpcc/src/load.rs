@@ -7,9 +7,9 @@ use oltp::{Call, PartitionNumber, PartitionSet, Procedure, Stop, TableNumber, Tr
 use types::Value;
 
 use crate::calls::LOAD;
-use crate::cells::{Reader, Writer};
 use crate::row_cells;
 use crate::schema::partition_of;
+use oltp::parameters::{Reader, Writer};
 
 /// Bytes of parameters after which a batch is sent.
 const BATCH_BYTES: usize = 16 << 10;

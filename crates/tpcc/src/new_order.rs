@@ -12,11 +12,11 @@ use oltp::{Columns, PartitionSet, Procedure, Row, RowHandle, Stop, Transaction};
 use types::Value;
 
 use crate::calls::{LINES_MAX, decode_lines};
-use crate::cells::{Reader, Writer};
 use crate::schema::{
     CUSTOMER, DISTRICT, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE, customer, district,
     item, key_of, partition_of, stock, warehouse,
 };
+use oltp::parameters::{Reader, Writer};
 
 /// See the module.
 pub(crate) struct NewOrder;

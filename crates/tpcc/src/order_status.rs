@@ -4,11 +4,11 @@ use oltp::{Columns, Direction, PartitionSet, Procedure, Scan, Stop, Transaction}
 use types::Value;
 
 use crate::calls::{Wanted, home};
-use crate::cells::{Reader, Writer};
 use crate::customer_search;
 use crate::schema::{
     CUSTOMER, ORDER_LINE, ORDERS_BY_CUSTOMER, customer, key_of, order_line, orders, partition_of,
 };
+use oltp::parameters::{Reader, Writer};
 
 /// See the module.
 pub(crate) struct OrderStatus;

@@ -4,11 +4,11 @@ use oltp::{Columns, PartitionSet, Procedure, Stop, Transaction};
 use types::Value;
 
 use crate::calls::Wanted;
-use crate::cells::{Reader, Writer};
 use crate::customer_search;
 use crate::schema::{
     CUSTOMER, DISTRICT, HISTORY, WAREHOUSE, customer, district, key_of, partition_of, warehouse,
 };
+use oltp::parameters::{Reader, Writer};
 
 /// See the module.
 pub(crate) struct Payment;

@@ -6,10 +6,10 @@ use contender::tpcc::rows::{
 use oltp::TableNumber;
 use types::Value;
 
-use crate::cells::{Reader, Writer};
 use crate::schema::{
     CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE,
 };
+use oltp::parameters::{Reader, Writer};
 
 /// Columns of a table.
 pub(crate) fn columns(table: TableNumber) -> usize {

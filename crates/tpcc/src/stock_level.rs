@@ -4,8 +4,8 @@ use oltp::{Columns, PartitionSet, Procedure, Scan, Stop, Transaction};
 use types::Value;
 
 use crate::calls::home;
-use crate::cells::{Reader, Writer};
 use crate::schema::{DISTRICT, ORDER_LINE, STOCK, key_of, order_line, partition_of, stock};
+use oltp::parameters::{Reader, Writer};
 
 /// See the module.
 pub(crate) struct StockLevel;
