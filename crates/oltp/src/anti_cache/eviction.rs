@@ -1,6 +1,8 @@
 //! Eviction: the coldest rows of a table into one block (Anti-Caching, section 3.2).
 //!
-//! 1. The table is chosen: the more its rows were used since rows were last evicted, the less it gives.
+//! 1. The table is chosen: the more its rows were used of late, each, the less it gives. (The paper counts
+//!    uses of the whole table: then a small table of hot rows, such as items, gives more than a large one
+//!    of cold rows, such as order lines, and gets all of it back.)
 //! 2. Rows are taken from the old end of its chain until the block is full. Pinned rows, and rows
 //!    that no block can hold, go to the young end instead.
 //! 3. The block is kept in memory and handed to the writer.
@@ -76,7 +78,7 @@ impl AntiCache {
     fn choose(&mut self, tables: &mut [Table]) -> Option<usize> {
         let has_rows =
             |table: &Table| table.chain.kind() != ChainKind::None && table.oldest().is_some();
-        let share = |table: &Table| 1.0 / (table.accesses as f64 + 1.0);
+        let share = |table: &Table| table.rows_in_memory() as f64 / (table.accesses as f64 + 1.0);
         let all: f64 = tables
             .iter()
             .filter(|table| has_rows(table))
