@@ -62,7 +62,7 @@ pub use anti_cache::BlockFiles;
 pub use call::{Call, Completion, Outcome, Refusal, Ticket};
 pub use change_feed::{ChangeFeed, ChangedRow, CommittedChanges, FeedStart, RowImage};
 pub use command_log::LogWriter;
-pub use digest::RowsDigest;
+pub use digest::{RowsDigest, RowsDigester};
 pub use error::PrimaryError;
 pub use index::Direction;
 pub use lru_chain::ChainKind;
