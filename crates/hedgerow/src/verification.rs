@@ -1,12 +1,14 @@
-//! Carries out `VERIFY` against a PostgreSQL source: on a thread of its own, one at a time.
+//! Carries out `VERIFY`: on a thread of its own, one at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use replication::postgres::PostgresConfig;
-use replication::postgres::verify::{TableVerdict, VerifyRequest, verify};
+use replication::postgres::verify::{VerifyRequest, verify};
+use replication::primary::{Clients, PrimaryTable, PrimaryVerification};
 use replication::source::Stop;
+use replication::verdict::TableVerdict;
 use sql::SqlError;
 
 use crate::node::Node;
@@ -21,27 +23,60 @@ const OBJECT_IN_USE: &str = "55006";
 /// SQLSTATE for a source that fails us.
 const SOURCE_FAILED: &str = "08000";
 
-/// Verifications of a node's tables against their source.
+/// Verifications of a node's tables against their PostgreSQL source.
 pub fn of_postgres(node: &Node, source: PostgresConfig) -> VerifyRows {
-    let job = Arc::new(Job {
+    let (store, catalog) = (node.store().clone(), node.catalog().clone());
+    let clock = node.env().clock.clone();
+    one_at_a_time(move |stop, each| {
+        let request = VerifyRequest {
+            store: &store,
+            catalog: &catalog,
+            config: &source,
+            clock: &*clock,
+            patience: PATIENCE,
+            stop,
+        };
+        let position = verify(&request, each).map_err(|error| error.to_string())?;
+        tracing::debug!(%position, "verified");
+        Ok(())
+    })
+}
+
+/// Verifications of a node's tables against the primary in the same process.
+pub fn of_primary(node: &Node, clients: Clients, tables: Vec<PrimaryTable>) -> VerifyRows {
+    let verification = PrimaryVerification {
         store: node.store().clone(),
         catalog: node.catalog().clone(),
+        clients,
+        tables,
         clock: node.env().clock.clone(),
-        source,
-        running: AtomicBool::new(false),
-    });
+        patience: PATIENCE,
+    };
+    one_at_a_time(move |stop, each| {
+        let verified = verification.run(stop, each);
+        verified.map_err(|error| error.to_string())
+    })
+}
+
+/// Compares all tables, tells each verdict, and why it cannot go on.
+type Verify = dyn Fn(&Stop, &mut dyn FnMut(TableVerdict)) -> Result<(), String> + Send + Sync;
+
+fn one_at_a_time(
+    verify: impl Fn(&Stop, &mut dyn FnMut(TableVerdict)) -> Result<(), String> + Send + Sync + 'static,
+) -> VerifyRows {
+    let (verify, running): (Arc<Verify>, _) = (Arc::new(verify), Arc::new(AtomicBool::new(false)));
     Arc::new(move || {
-        if job.running.swap(true, Ordering::AcqRel) {
+        if running.swap(true, Ordering::AcqRel) {
             return Err(SqlError::new(
                 OBJECT_IN_USE,
                 "a verification is running already",
             ));
         }
         let (sender, rows) = verify_rows::stream();
-        let job = job.clone();
+        let (verify, running) = (verify.clone(), Running(running.clone()));
         let work = move || {
-            let _running = Running(&job.running);
-            job.run(&sender);
+            let _running = running;
+            send_verdicts(&*verify, &sender);
         };
         let thread = std::thread::Builder::new().name("verify".to_owned());
         match thread.spawn(work) {
@@ -55,43 +90,25 @@ pub fn of_postgres(node: &Node, source: PostgresConfig) -> VerifyRows {
 }
 
 /// Lets the next verification begin when this one ends, however it ends.
-struct Running<'a>(&'a AtomicBool);
+struct Running(Arc<AtomicBool>);
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
 }
 
-struct Job {
-    store: Arc<lsm::Store>,
-    catalog: Arc<replication::catalog::Catalog>,
-    clock: Arc<dyn env::Clock>,
-    source: PostgresConfig,
-    running: AtomicBool,
-}
-
-impl Job {
-    fn run(&self, sender: &VerdictSender) {
-        let stop = Stop::new();
-        let request = VerifyRequest {
-            store: &self.store,
-            catalog: &self.catalog,
-            config: &self.source,
-            clock: &*self.clock,
-            patience: PATIENCE,
-            stop: &stop,
-        };
-        let result = verify(&request, |verdict| {
-            // A client that has gone does not want the rest.
-            if sender.blocking_send(Ok(row(verdict))).is_err() {
-                stop.set();
-            }
-        });
-        if let Err(error) = result {
-            // Nobody may be there to hear it.
-            _ = sender.blocking_send(Err(SqlError::new(SOURCE_FAILED, error.to_string())));
+fn send_verdicts(verify: &Verify, sender: &VerdictSender) {
+    let stop = Stop::new();
+    let result = verify(&stop, &mut |verdict| {
+        // A client that has gone does not want the rest.
+        if sender.blocking_send(Ok(row(verdict))).is_err() {
+            stop.set();
         }
+    });
+    if let Err(error) = result {
+        // Nobody may be there to hear it.
+        _ = sender.blocking_send(Err(SqlError::new(SOURCE_FAILED, error)));
     }
 }
 

@@ -14,8 +14,10 @@
 //! * [`slot_status`]: what a source keeps of its log for us, and the alarms about it.
 //! * [`source`]: the interface that a source implements.
 //! * [`apply`]: the loop from channel to store.
-//! * [`orders`]: the built-in order-entry source.
+//! * [`primary`]: the built-in primary as a source.
+//! * [`orders`]: the built-in order entry, an application of the primary.
 //! * [`postgres`]: PostgreSQL as a source.
+//! * [`verdict`]: what a verification says of a table.
 //! * [`replica`]: threads, start and stop.
 
 pub mod apply;
@@ -25,8 +27,10 @@ pub mod moved_row;
 pub mod names;
 pub mod orders;
 pub mod postgres;
+pub mod primary;
 pub mod replica;
 pub mod reshape;
 pub mod slot_status;
 pub mod source;
 pub mod status;
+pub mod verdict;

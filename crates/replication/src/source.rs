@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, SendTimeoutError, Sender};
 use env::{Clock, Disk};
 use lsm::{Store, StoreError};
 use parking_lot::{Condvar, Mutex};
@@ -20,6 +20,9 @@ use crate::status::SourceHandle;
 
 /// Batches that wait between a source and the apply loop at most. A batch holds a few MiB.
 const CHANNEL_BATCHES: usize = 3;
+
+/// How long to wait for room in the channel before looking whether to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The bounded channel between a source and the apply loop.
 pub fn batch_channel() -> (Sender<ChangeBatch>, Receiver<ChangeBatch>) {
@@ -107,6 +110,20 @@ pub struct Feed {
 }
 
 impl Feed {
+    /// Hands a batch to the apply loop; false when that is no longer wanted.
+    pub fn hand_over(&self, mut batch: ChangeBatch) -> bool {
+        loop {
+            if self.stop.is_set() {
+                return false;
+            }
+            match self.batches.send_timeout(batch, PATIENCE) {
+                Ok(()) => return true,
+                Err(SendTimeoutError::Timeout(unsent)) => batch = unsent,
+                Err(SendTimeoutError::Disconnected(_)) => return false,
+            }
+        }
+    }
+
     /// What a copy needs.
     pub fn target(&self) -> Target {
         Target {

@@ -31,6 +31,7 @@ use super::slot;
 use super::table_sink::RowError;
 use crate::catalog::{Catalog, TableEntry, TableState};
 use crate::source::Stop;
+use crate::verdict::{TableVerdict, not_compared};
 
 /// Rows that are hashed together.
 const BATCH_ROWS: usize = 8192;
@@ -59,25 +60,6 @@ pub struct VerifyRequest<'a> {
     pub patience: Duration,
     /// Set to give up.
     pub stop: &'a Stop,
-}
-
-/// The result for one table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableVerdict {
-    /// The table.
-    pub table: TableName,
-    /// Whether both sides hold the same rows.
-    pub equal: bool,
-    /// Rows at the source.
-    pub source_rows: u64,
-    /// Rows in the replica.
-    pub rows: u64,
-    /// The position at which both sides were read.
-    pub position: CommitPosition,
-    /// The first differing keys, in words.
-    pub differing: Vec<String>,
-    /// Why the table was not compared, if it was not.
-    pub reason: Option<String>,
 }
 
 /// The source and the replica could not be compared.
@@ -304,18 +286,6 @@ impl<'a> Verifier<'a> {
 
 fn finish(columns: &mut [ColumnBuilder]) -> Vec<ArrayRef> {
     columns.iter_mut().map(ColumnBuilder::finish).collect()
-}
-
-fn not_compared(table: TableName, position: CommitPosition, reason: &str) -> TableVerdict {
-    TableVerdict {
-        table,
-        equal: false,
-        source_rows: 0,
-        rows: 0,
-        position,
-        differing: Vec::new(),
-        reason: Some(reason.to_owned()),
-    }
 }
 
 fn same_columns(schema: &TableSchema, published: &PublishedTable) -> bool {

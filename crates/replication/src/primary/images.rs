@@ -1,0 +1,94 @@
+//! Committed rows as columns: what the feed gives, as the apply loop takes it.
+//!
+//! A row that has come or was updated becomes a put with all its cells, one that is gone a delete with its
+//! key. (One that gets another key is gone and comes.) No tree is read.
+
+use oltp::change_feed::{ChangedRow, CommittedChanges, RowImage};
+use types::{
+    ChangeBatch, CommitPosition, RowsBuilder, TableChange, TableId, TableSchema, Value, VersionKind,
+};
+
+/// Makes change batches.
+pub(super) struct Images {
+    /// By the number of the table at the primary.
+    tables: Vec<TableRows>,
+}
+
+/// The rows of one table in the batch that is being made.
+struct TableRows {
+    id: TableId,
+    is_key: Vec<bool>,
+    builder: RowsBuilder,
+}
+
+impl Images {
+    /// For these tables, in the order of their numbers at the primary.
+    pub(super) fn new<'s>(tables: impl Iterator<Item = (TableId, &'s TableSchema)>) -> Self {
+        let rows = |(id, schema): (TableId, &TableSchema)| TableRows {
+            id,
+            is_key: (0..schema.columns.len())
+                .map(|column| schema.key.contains(&column))
+                .collect(),
+            builder: RowsBuilder::new(schema),
+        };
+        Self {
+            tables: tables.map(rows).collect(),
+        }
+    }
+
+    /// The batch of some changes.
+    pub(super) fn batch(&mut self, changes: &CommittedChanges) -> ChangeBatch {
+        let mut batch = ChangeBatch {
+            committed: Some(changes.last()),
+            resume: changes.last().0,
+            ..ChangeBatch::default()
+        };
+        for transaction in changes.transactions() {
+            for change in transaction.changes() {
+                self.tables[usize::from(change.table.0)].append(&change, transaction.position);
+            }
+            batch.transactions += 1;
+            batch.commit_time_us = transaction.time_us;
+        }
+        let filled = self
+            .tables
+            .iter_mut()
+            .filter(|table| !table.builder.is_empty());
+        batch.changes = filled
+            .map(|table| TableChange::Rows {
+                table: table.id,
+                rows: table.builder.build(),
+            })
+            .collect();
+        batch
+    }
+}
+
+impl TableRows {
+    fn append(&mut self, change: &ChangedRow<'_>, position: CommitPosition) {
+        match (&change.old, &change.new) {
+            (_, Some(new)) => self.put(new, position),
+            (Some(old), None) => self.delete(old, position),
+            (None, None) => unreachable!("a change has an image"),
+        }
+    }
+
+    fn put(&mut self, image: &RowImage<'_>, position: CommitPosition) {
+        for (column, cells) in self.builder.columns_mut().iter_mut().enumerate() {
+            cells.append(&image.value(column));
+        }
+        self.builder.finish_version(position, VersionKind::Put);
+    }
+
+    fn delete(&mut self, image: &RowImage<'_>, position: CommitPosition) {
+        for (column, cells) in self.builder.columns_mut().iter_mut().enumerate() {
+            let cell = if self.is_key[column] {
+                image.value(column)
+            } else {
+                Value::Null
+            };
+            cells.append(&cell);
+        }
+        self.builder.finish_version(position, VersionKind::Delete);
+    }
+}

@@ -1,0 +1,275 @@
+//! The primary as a source of changes.
+//!
+//! 1. Preparing makes the tables of a new replica, or checks that those it has are the primary's, and opens
+//!    the primary: its feed begins where the replica ends.
+//! 2. Running starts the primary's threads and hands batches on as they become durable there.
+//! 3. What the replica has made durable is confirmed to the feed, so that the primary may forget it.
+//!
+//! **Invariant:** one position is one transaction of the primary's log, on both sides.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use env::Env;
+use oltp::change_feed::{ChangeFeed, FeedStart};
+use oltp::{AntiCacheOptions, Partition, PartitionPlan, PrimaryError, Procedure, SnapshotOptions};
+use serde_json::{Value, json};
+use types::{CommitPosition, TableId};
+
+use super::file_threads::FileThreads;
+use super::host::{Host, HostParts};
+use super::images::Images;
+use super::observed::Observed;
+use super::session::{Clients, Request};
+use super::signal::Signal;
+use super::table::PrimaryTable;
+use crate::catalog::{TableEntry, TableState};
+use crate::checkpoint::{Checkpoint, Phase};
+use crate::source::{Feed, Source, SourceError, Stop, Target};
+use crate::status::SourceState;
+
+/// The kind under which the source is shown.
+pub const KIND: &str = "primary";
+
+/// Bytes of changes that the feed may hold for the replica.
+const FEED_BYTES_MAX: usize = 64 << 20;
+/// Bytes of changes in a batch, about.
+const BATCH_BYTES: usize = 4 << 20;
+/// How long to wait for changes before looking whether to stop.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Bytes of the log after which a snapshot is made: what a start runs again at most.
+const LOG_BYTES: u64 = 64 << 20;
+
+/// What a primary is made of.
+pub struct PrimaryOptions {
+    /// Its folder, which is for nothing else.
+    pub folder: PathBuf,
+    /// Bytes of memory for rows, indexes and bookkeeping.
+    pub memory_bytes: usize,
+    /// Its tables, in the order of their numbers.
+    pub tables: Vec<PrimaryTable>,
+    /// Its procedures, in the order of their numbers.
+    pub procedures: Vec<Arc<dyn Procedure>>,
+    /// What tells it from another application: a data directory of another one is refused.
+    pub identity: Value,
+}
+
+/// See the module.
+pub struct PrimarySource {
+    env: Env,
+    options: PrimaryOptions,
+    signal: Arc<Signal>,
+    clients: Clients,
+    requests: Option<Receiver<Request>>,
+    observed: Observed,
+    opened: Option<Partition>,
+}
+
+impl PrimarySource {
+    /// A primary that is not open yet.
+    pub fn new(env: Env, options: PrimaryOptions) -> Self {
+        let signal = Arc::<Signal>::default();
+        let (clients, requests) = Clients::new(Arc::clone(&signal));
+        Self {
+            env,
+            options,
+            signal,
+            clients,
+            requests: Some(requests),
+            observed: Observed::default(),
+            opened: None,
+        }
+    }
+
+    /// The way to call its procedures.
+    pub fn clients(&self) -> Clients {
+        self.clients.clone()
+    }
+
+    /// The means to watch it, also once it runs.
+    pub fn observed(&self) -> Observed {
+        self.observed.clone()
+    }
+
+    /// What a data directory remembers of its source.
+    fn identity(&self) -> Value {
+        json!({ "kind": KIND, "application": self.options.identity })
+    }
+
+    /// Checks that a replica was filled by this primary.
+    fn check_identity(&self, stored: &Value) -> Result<(), SourceError> {
+        if *stored == self.identity() {
+            return Ok(());
+        }
+        let is_primary = stored.get("kind").and_then(Value::as_str) == Some(KIND);
+        let holds = if is_primary {
+            "the replica of another application, of other data, or of another release's"
+        } else {
+            "the replica of another source"
+        };
+        Err(SourceError::Refused(format!(
+            "the data directory holds {holds}. Give this one a directory of its own with --data"
+        )))
+    }
+
+    /// Makes the tables in a store without a checkpoint: new, or left by a process that ended before
+    /// it published anything.
+    fn create_tables(&self, target: &Target) -> Result<Checkpoint, SourceError> {
+        let mut checkpoint = Checkpoint::new(Phase::Streaming, self.identity());
+        for (leftover, _) in target.store.tables() {
+            checkpoint.next_table = checkpoint.next_table.max(leftover.0 + 1);
+            target.store.drop_table(leftover)?;
+        }
+        let mut entries = Vec::new();
+        for table in &self.options.tables {
+            let id = TableId(checkpoint.next_table);
+            checkpoint.next_table += 1;
+            target.store.create_table(id, table.schema.clone())?;
+            entries.push(TableEntry {
+                id,
+                schema: Arc::new(table.schema.clone()),
+                state: TableState::Live,
+            });
+        }
+        target.catalog.replace(entries);
+        checkpoint.record_tables(&target.store, &target.catalog);
+        Ok(checkpoint)
+    }
+
+    /// Opens the primary, whose feed begins after a position.
+    fn open(&self, after: CommitPosition) -> Result<Partition, PrimaryError> {
+        let tables = self.options.tables.iter();
+        let plan = PartitionPlan {
+            tables: tables.map(|table| table.definition.clone()).collect(),
+            procedures: self.options.procedures.clone(),
+            anti_cache: Some(AntiCacheOptions::new(self.options.memory_bytes)),
+            has_log: true,
+            feed: Some(FeedStart {
+                after,
+                bytes_max: FEED_BYTES_MAX,
+            }),
+        };
+        let mut partition = Partition::open(&self.env, &self.options.folder, plan)?;
+        partition.set_snapshot_options(SnapshotOptions {
+            log_bytes: Some(LOG_BYTES),
+            ..SnapshotOptions::default()
+        })?;
+        Ok(partition)
+    }
+
+    fn images(&self, feed: &Feed) -> Images {
+        Images::new(self.options.tables.iter().map(|table| {
+            let name = &table.schema.name;
+            let entry = feed.catalog.by_name(&name.schema, &name.name);
+            let entry = entry.expect("preparing put all tables into the catalog");
+            (entry.id, &table.schema)
+        }))
+    }
+}
+
+impl Source for PrimarySource {
+    fn prepare(&mut self, target: &Target) -> Result<Checkpoint, SourceError> {
+        let checkpoint = match Checkpoint::load(&target.store)? {
+            Some(checkpoint) => {
+                self.check_identity(&checkpoint.source)?;
+                checkpoint
+            }
+            None => self.create_tables(target)?,
+        };
+        let after = CommitPosition(checkpoint.resume);
+        let partition = self.open(after).map_err(refused)?;
+        if partition.position() < after {
+            return Err(SourceError::Refused(format!(
+                "the replica is at {after}, ahead of its primary, which is at {}: the folder {} is not \
+                 the one that this replica has followed, or its log was lost",
+                partition.position(),
+                self.options.folder.display()
+            )));
+        }
+        self.opened = Some(partition);
+        Ok(checkpoint)
+    }
+
+    fn run(&mut self, _start: &Checkpoint, feed: &Feed) -> Result<(), SourceError> {
+        let partition = self.opened.take().expect("prepared before it runs");
+        let changes = partition.change_feed().expect("it was opened with a feed");
+        feed.status.set_target(partition.durable());
+        feed.status.set_state(SourceState::CatchingUp, None);
+        let mut images = self.images(feed);
+        let threads = FileThreads::start(&partition, &feed.spawner, &self.signal);
+        let stop = Stop::new();
+        let requests = self.requests.take().expect("it runs once");
+        let ended = self.start_host(partition, requests, feed, stop.clone());
+        let result = follow(&changes, &mut images, feed, &ended);
+        stop.set();
+        self.signal.set();
+        // The host's sender is dropped when it has ended.
+        let failure = ended.recv().ok();
+        threads.stop();
+        match failure {
+            Some(error) => Err(refused(error)),
+            None => result,
+        }
+    }
+}
+
+impl PrimarySource {
+    /// Starts the primary's thread. It sends why it has failed, if it has, and drops the sender when it
+    /// ends.
+    fn start_host(
+        &self,
+        partition: Partition,
+        requests: Receiver<Request>,
+        feed: &Feed,
+        stop: Stop,
+    ) -> Receiver<PrimaryError> {
+        let (ends, ended): (Sender<PrimaryError>, _) = bounded(1);
+        let mut host = Host::new(HostParts {
+            partition,
+            memory_bytes_max: self.options.memory_bytes,
+            requests,
+            clock: feed.clock.clone(),
+            signal: Arc::clone(&self.signal),
+            observed: self.observed.clone(),
+            stop,
+        });
+        let run = move || {
+            if let Err(error) = host.run() {
+                ends.send(error).expect("the receiver outlives the host");
+            }
+        };
+        (feed.spawner)("primary", Box::new(run));
+        ended
+    }
+}
+
+/// Hands changes on until told to stop, or the primary ends.
+fn follow(
+    changes: &ChangeFeed,
+    images: &mut Images,
+    feed: &Feed,
+    ended: &Receiver<PrimaryError>,
+) -> Result<(), SourceError> {
+    while !feed.stop.is_set() && ended.is_empty() {
+        match changes.take(BATCH_BYTES).map_err(refused)? {
+            None => changes.wait(PATIENCE),
+            Some(taken) => {
+                feed.status.set_sent(taken.last());
+                let batch = images.batch(&taken);
+                feed.status.set_received(taken.last());
+                if !feed.hand_over(batch) {
+                    return Ok(());
+                }
+            }
+        }
+        changes.confirm(CommitPosition(feed.confirmed.latest()?.resume));
+    }
+    Ok(())
+}
+
+/// The primary cannot go on; only an operator can mend that.
+fn refused(error: PrimaryError) -> SourceError {
+    SourceError::Refused(format!("the primary cannot go on: {error}"))
+}
