@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use replication::orders::stream::{commands_at, totals_after};
+use replication::orders::positions::totals_at;
 use replication::orders::{Totals, Workload};
 use sql::{Session, SqlError};
 use types::CommitPosition;
@@ -65,7 +65,7 @@ pub(super) async fn audit_once(
 /// Compares an answer with the workload.
 fn judge(answer: &Answer, workload: Workload) -> Result<Totals, String> {
     let position = answer.position;
-    let totals = totals_after(workload, commands_at(position));
+    let totals = totals_at(workload, position);
     let row = answer.rows.first().ok_or("the audit gave no row")?;
     compare(row, &totals).map_err(|difference| describe(position, &difference))?;
     Ok(totals)

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use lsm::Store;
 use parking_lot::Mutex;
-use replication::orders::stream::commands_at;
+use replication::orders::positions::orders_at;
 use replication::orders::{OrderProgress, Workload};
+use replication::primary::Observed;
 use replication::status::Status;
 
-use super::figures::{Audit, Component, Figures, Lookups, Merges, Sizes};
+use super::figures::{Audit, Component, Figures, Lookups, Merges, Primary, Sizes};
 use super::lookups::Tally;
 use super::meter::{LatencyMeter, RateMeter};
 
@@ -21,6 +22,8 @@ pub(super) struct Watched {
     pub(super) workload: Workload,
     pub(super) progress: Arc<Mutex<OrderProgress>>,
     pub(super) tally: Arc<Mutex<Tally>>,
+    pub(super) primary: Observed,
+    pub(super) primary_tally: Arc<Mutex<Tally>>,
     pub(super) audit: Arc<Mutex<Audit>>,
     pub(super) freshness: Arc<Mutex<LatencyMeter>>,
     /// Orders to try in this run.
@@ -60,7 +63,7 @@ impl Collector {
         let (size, components) = self.sizes(progress.totals.raw_bytes);
         Figures {
             elapsed,
-            tried: progress.yielded.orders + progress.yielded.rolled_back,
+            tried: progress.taken.orders + progress.taken.rolled_back,
             goal: self.watched.goal,
             orders_held,
             rows_held: if orders_held == 0 {
@@ -68,7 +71,7 @@ impl Collector {
             } else {
                 progress.totals.rows()
             },
-            rolled_back: progress.yielded.rolled_back,
+            rolled_back: progress.taken.rolled_back,
             orders_rate: self.orders.rate(),
             changes_rate: self.changes.rate(),
             orders_history: self.orders.history().collect(),
@@ -81,15 +84,14 @@ impl Collector {
             size,
             components,
             merges: self.merges(),
+            primary: self.primary(progress.is_full),
         }
     }
 
     /// Orders that readers see.
     fn orders_held(&self) -> u64 {
-        let commands = commands_at(self.watched.store.visible());
-        self.watched
-            .workload
-            .committed_before(commands.saturating_sub(1))
+        let workload = self.watched.workload;
+        workload.committed_before(orders_at(workload, self.watched.store.visible()))
     }
 
     fn note_lookups(&mut self, elapsed: Duration) -> Lookups {
@@ -100,6 +102,23 @@ impl Collector {
             wrong: tally.wrong,
             rate: self.lookups.rate(),
             history: self.lookups.history().collect(),
+            latency: tally.latency.quantiles([0.5, 0.99]),
+        }
+    }
+
+    /// How the primary is.
+    fn primary(&self, is_full: bool) -> Primary {
+        let observed = self.watched.primary.latest();
+        let tally = self.watched.primary_tally.lock();
+        Primary {
+            rows_in_memory: observed.tables.iter().map(|t| t.rows_in_memory).sum(),
+            rows_evicted: observed.tables.iter().map(|t| t.rows_evicted).sum(),
+            rows_returned: observed.anti_cache.returned_rows,
+            memory: observed.memory.live_bytes as u64,
+            memory_max: observed.memory_bytes_max as u64,
+            is_full,
+            right: tally.right,
+            wrong: tally.wrong,
             latency: tally.latency.quantiles([0.5, 0.99]),
         }
     }

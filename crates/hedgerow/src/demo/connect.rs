@@ -19,7 +19,7 @@ Ask it from another terminal:
   PGPASSWORD=$(cat {passfile}) psql -h {host} -p {port} -U {USER} {DATABASE}
   hedgerow sql --data {data} \"select count(*) from orders\"
 
-Tables: customers, items, orders, order_lines. Three questions worth asking:
+Tables: customers, items, orders, order_lines, shops. Three questions worth asking:
 
 ",
         passfile = quoted(&passfile),

@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use super::figures::{Audit, Component, Figures, Lookups, Sizes};
+use super::figures::{Audit, Component, Figures, Lookups, Primary, Sizes};
 use super::meter::RATE_SAMPLES;
 use super::numerals::{amount, clock_time, grouped, short_time, size};
 use super::paint::{Line, Paint, bar, sparkline};
@@ -131,6 +131,7 @@ fn picture(figures: &Figures) -> Vec<Line> {
         rate_line("changes", figures.changes_rate, &figures.changes_history)
             .plain(format!("{} rows held", grouped(figures.rows_held))),
     );
+    lines.push(primary_line(&figures.primary));
     lines.push(lookup_line(&figures.lookups));
     lines.push(audit_line(&figures.audit));
     lines.push(Line::new());
@@ -178,6 +179,29 @@ fn rate_line(name: &str, rate: f64, history: &[f64]) -> Line {
             Paint::Leaf,
             format!("{:<RATE_SAMPLES$}  ", sparkline(history.iter().copied())),
         )
+}
+
+/// The primary: its memory, and where its rows are.
+fn primary_line(primary: &Primary) -> Line {
+    let share = primary.memory as f64 / primary.memory_max.max(1) as f64;
+    let line = label("primary")
+        .with(Paint::Leaf, format!("{:<12}", bar(share, 12)))
+        .plain(format!(" {}", size(primary.memory)))
+        .dim(format!(
+            "   {} rows in memory, {} on disk, {} came back",
+            grouped(primary.rows_in_memory as u64),
+            grouped(primary.rows_evicted as u64),
+            grouped(primary.rows_returned)
+        ));
+    let line = match primary.wrong {
+        0 => line,
+        wrong => line.with(Paint::Alarm, format!("   {} WRONG", grouped(wrong))),
+    };
+    if primary.is_full {
+        line.with(Paint::Alarm, "   full of keys: no more orders".to_owned())
+    } else {
+        line
+    }
 }
 
 fn lookup_line(lookups: &Lookups) -> Line {
@@ -287,6 +311,12 @@ fn plain(figures: &Figures) -> String {
         size(figures.size.raw),
         size(figures.size.disk),
     );
+    line.push_str(&format!(
+        ", primary {} with {} of {} rows on disk",
+        size(figures.primary.memory),
+        grouped(figures.primary.rows_evicted as u64),
+        grouped((figures.primary.rows_in_memory + figures.primary.rows_evicted) as u64),
+    ));
     for component in &figures.components {
         let (name, runs) = (&component.name, component.runs);
         line.push_str(&format!(

@@ -13,6 +13,7 @@ use env::Clock;
 use lsm::{Store, StoreError, Work};
 use parking_lot::Mutex;
 use replication::orders::{OrderOptions, OrderProgress, Workload};
+use replication::primary::Observed;
 use sql::{Engine, Session, SessionStart};
 use tokio::task::JoinSet;
 
@@ -28,6 +29,7 @@ use super::meter::LatencyMeter;
 use super::numerals::{grouped, short_time};
 use super::questions::QUESTIONS;
 use super::summary::{Times, summary};
+use super::taking::Taking;
 use crate::node::{Node, asked_to_end};
 use crate::settings::USER;
 
@@ -44,6 +46,14 @@ const PACED_PAUSE: f64 = 1.0;
 /// A run as fast as possible spends a twentieth of a processor on them.
 const UNPACED_PAUSE: f64 = 20.0;
 
+/// How often statuses are looked up beside a paced run, or one as fast as possible.
+pub(super) fn pace(is_paced: bool) -> Pace {
+    Pace {
+        rate: LOOKUPS_A_SECOND,
+        pause_factor: if is_paced { PACED_PAUSE } else { UNPACED_PAUSE },
+    }
+}
+
 /// Everything that a run needs.
 pub(super) struct Run {
     engine: Arc<Engine>,
@@ -52,6 +62,8 @@ pub(super) struct Run {
     workload: Workload,
     progress: Arc<Mutex<OrderProgress>>,
     tally: Arc<Mutex<Tally>>,
+    primary_tally: Arc<Mutex<Tally>>,
+    taking_failure: Arc<Mutex<Option<String>>>,
     audit: Arc<Mutex<Audit>>,
     freshness: Arc<Mutex<LatencyMeter>>,
     collector: Collector,
@@ -63,8 +75,10 @@ impl Run {
     pub(super) fn new(
         node: &Node,
         options: OrderOptions,
-        progress: Arc<Mutex<OrderProgress>>,
+        taking: &Taking,
+        primary: Observed,
     ) -> Self {
+        let progress = taking.progress();
         let workload = Workload::new(options.seed);
         let tally = Arc::<Mutex<Tally>>::default();
         let audit = Arc::<Mutex<Audit>>::default();
@@ -75,14 +89,11 @@ impl Run {
             workload,
             progress: progress.clone(),
             tally: tally.clone(),
+            primary,
+            primary_tally: taking.tally(),
             audit: audit.clone(),
             freshness: freshness.clone(),
             goal: options.orders,
-        };
-        let pause_factor = if options.rate.is_some() {
-            PACED_PAUSE
-        } else {
-            UNPACED_PAUSE
         };
         Self {
             engine: node.engine().clone(),
@@ -91,13 +102,12 @@ impl Run {
             workload,
             progress,
             tally,
+            primary_tally: taking.tally(),
+            taking_failure: taking.failure(),
             audit,
             freshness,
             collector: Collector::new(watched),
-            pace: Pace {
-                rate: LOOKUPS_A_SECOND,
-                pause_factor,
-            },
+            pace: pace(options.rate.is_some()),
             start: Instant::now(),
         }
     }
@@ -112,7 +122,8 @@ impl Run {
         } else {
             self.say_goodbye()?;
         }
-        let correct = self.audit.lock().failure.is_none() && self.tally.lock().wrong == 0;
+        let wrong = self.tally.lock().wrong + self.primary_tally.lock().wrong;
+        let correct = self.audit.lock().failure.is_none() && wrong == 0;
         if !correct {
             self.tell_failures()?;
         }
@@ -151,7 +162,14 @@ impl Run {
         loop {
             tokio::select! {
                 () = &mut end => break,
-                _ = looks.tick(), if once => if self.is_over() { break },
+                _ = looks.tick() => {
+                    if let Some(failure) = self.taking_failure.lock().clone() {
+                        return Err(DemoError::Taking(failure));
+                    }
+                    if once && self.is_over() {
+                        break;
+                    }
+                }
                 _ = frames.tick() => display.show(&self.collector.collect())?,
             }
         }
@@ -190,7 +208,7 @@ impl Run {
             out.push_str(&format!("  (at {position}, {latency})\n"));
         }
         let figures = self.collector.collect();
-        let changes = self.progress.lock().yielded.versions;
+        let changes = self.progress.lock().taken.row_changes;
         out.push('\n');
         out.push_str(&summary(&figures, changes, Times { visible, settled }));
         std::io::stdout().write_all(out.as_bytes())?;
@@ -222,6 +240,7 @@ impl Run {
         let failures = [
             self.audit.lock().failure.clone(),
             self.tally.lock().failure.clone(),
+            self.primary_tally.lock().failure.clone(),
         ];
         let mut error = std::io::stderr();
         for failure in failures.into_iter().flatten() {

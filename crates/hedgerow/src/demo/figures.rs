@@ -33,6 +33,7 @@ pub(super) struct Figures {
     pub(super) size: Sizes,
     pub(super) components: Vec<Component>,
     pub(super) merges: Merges,
+    pub(super) primary: Primary,
 }
 
 /// Order statuses looked up through SQL, each compared with what it must be.
@@ -76,6 +77,24 @@ impl Sizes {
         let mostly_on_disk = self.disk > 0 && self.memory <= self.raw / 20;
         mostly_on_disk.then(|| self.raw as f64 / self.disk as f64)
     }
+}
+
+/// The primary that takes the orders, and what customers have asked it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Primary {
+    pub(super) rows_in_memory: usize,
+    pub(super) rows_evicted: usize,
+    /// Rows that came back from disk.
+    pub(super) rows_returned: u64,
+    /// Bytes in use, and what it may have.
+    pub(super) memory: u64,
+    pub(super) memory_max: u64,
+    /// Whether it takes no more orders for want of memory.
+    pub(super) is_full: bool,
+    pub(super) right: u64,
+    pub(super) wrong: u64,
+    /// Half and 99 % of the latest answers took at most this long.
+    pub(super) latency: Option<[Duration; 2]>,
 }
 
 /// One level of all trees together.

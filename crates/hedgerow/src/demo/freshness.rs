@@ -1,4 +1,4 @@
-//! Measures how soon an order can be asked for: from the moment when the source yields it to
+//! Measures how soon an order can be asked for: from the moment when its commit at the primary is answered to
 //! the moment when readers see it.
 
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub(super) async fn measure_forever(
     loop {
         let OrderProgress {
             position,
-            yielded_at,
+            answered_at,
             ..
         } = *progress.lock();
         if position > measured {
-            // What a restart found visible already was not yielded by this run.
+            // What a restart found visible already was not placed by this run.
             let is_new = store.visible() < position;
             while store.visible() < position {
                 tokio::time::sleep(LOOK).await;
@@ -39,7 +39,7 @@ pub(super) async fn measure_forever(
             if is_new {
                 freshness
                     .lock()
-                    .note(clock.monotonic().saturating_sub(yielded_at));
+                    .note(clock.monotonic().saturating_sub(answered_at));
             }
             measured = position;
         }

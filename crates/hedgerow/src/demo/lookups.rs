@@ -9,7 +9,7 @@ use std::time::Duration;
 use lsm::Store;
 use parking_lot::Mutex;
 use replication::orders::Workload;
-use replication::orders::stream::{commands_at, is_delivered};
+use replication::orders::positions::{commands_at, is_delivered};
 use replication::orders::tables::{ARRIVED, WAITING};
 use replication::orders::workload::StatusQuestion;
 use sql::{ScalarValue, Session, SqlError};
@@ -41,7 +41,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    fn pause(&self, latency: Duration) -> Duration {
+    pub(super) fn pause(&self, latency: Duration) -> Duration {
         let interval = Duration::from_secs_f64(1.0 / self.rate);
         interval
             .saturating_sub(latency)
@@ -59,7 +59,7 @@ pub(super) async fn look_up_forever(
 ) {
     const NOTHING_TO_ASK: Duration = Duration::from_millis(50);
     for number in 0.. {
-        let happened = commands_at(store.visible()).saturating_sub(1);
+        let happened = commands_at(workload, store.visible()).saturating_sub(1);
         let pause = match workload.status_question(happened, number) {
             None => NOTHING_TO_ASK.min(pace.pause(Duration::ZERO)),
             Some(question) => match look_up(&session, workload, question, tally).await {
@@ -83,7 +83,7 @@ pub(super) async fn look_up_some(
     tally: &Mutex<Tally>,
 ) -> Result<(), SqlError> {
     for number in 0..count {
-        let happened = commands_at(store.visible()).saturating_sub(1);
+        let happened = commands_at(workload, store.visible()).saturating_sub(1);
         if let Some(question) = workload.status_question(happened, number) {
             look_up(session, workload, question, tally).await?;
         }
@@ -140,14 +140,14 @@ fn judge(answer: &Answer, workload: Workload, question: StatusQuestion) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use replication::orders::stream::position_after;
+    use replication::orders::positions::position_after;
 
     use super::*;
 
     fn answer(commands: u64, status: &str, amount: i64) -> Answer {
         let amount = format!("{}.{:02}", amount / 100, amount % 100);
         Answer {
-            position: position_after(commands),
+            position: position_after(Workload::new(3), commands),
             columns: vec!["status".to_owned(), "amount".to_owned()],
             rows: vec![vec![status.to_owned(), amount]],
             latency: Duration::ZERO,

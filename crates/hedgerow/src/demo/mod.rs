@@ -1,11 +1,12 @@
 //! `hedgerow demo`: the main job with nothing else installed.
 //!
-//! A built-in order-entry source feeds the same apply loop, trees and server as a real one.
-//! While orders arrive, statuses are looked up and sums over all tables are asked for, all
-//! through SQL, and every answer is compared with what the workload must have come to at the
-//! position that the answer names.
+//! Orders are entered into the built-in primary, whose rows soon are more than its memory: the coldest go to
+//! disk. The replica follows it as it follows any source. While orders arrive, statuses are looked up and
+//! sums over all tables are asked for, all through SQL, and every answer is compared with what the workload
+//! must have come to at the position that the answer names. Some customers ask the primary itself, after
+//! orders of any age.
 //!
-//! * [`drive`]: the course of a run.
+//! * [`drive`]: the course of a run. [`taking`]: the threads that call the primary.
 //! * [`lookups`], [`audit`]: what is asked meanwhile; [`freshness`]: how new it is.
 //! * [`collector`] makes [`figures`], [`display`] and [`summary`] show them.
 //! * [`connect`], [`questions`]: what a person is invited to ask.
@@ -24,6 +25,7 @@ mod numerals;
 mod paint;
 mod questions;
 mod summary;
+mod taking;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -32,19 +34,32 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use replication::orders::{OrderOptions, OrderSource};
+use replication::orders::{self, OrderOptions, Table};
+use replication::primary::source::KIND;
+use replication::primary::{Clients, Ended, PrimaryOptions, PrimarySource};
 use sql::SqlError;
 use tempfile::TempDir;
 
+use crate::byte_size::ByteSize;
 use crate::node::{Node, NodeError};
 use crate::server::SourceCommands;
 use crate::settings::NodeSettings;
+use crate::verification;
+use taking::Taking;
 
 /// The name under which the source is shown.
 const SOURCE_NAME: &str = "demo";
 
+/// The primary's folder in the data directory.
+const PRIMARY_DIRECTORY: &str = "primary";
+
 /// Orders of `--once` where no number is given.
 const ORDERS_ONCE: u64 = 100_000;
+
+/// The primary's memory where none is given: of a single run less than its orders take, otherwise enough for
+/// the keys of some five million rows, which stay in memory.
+const PRIMARY_MEMORY_ONCE: ByteSize = ByteSize::mib(96);
+const PRIMARY_MEMORY: ByteSize = ByteSize::mib(256);
 
 /// `hedgerow demo`
 #[derive(Debug, Args)]
@@ -67,6 +82,10 @@ pub struct DemoArguments {
     /// free port]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
+    /// Memory of the primary that takes the orders; rows beyond it go to disk, their keys stay
+    /// [default: 256MiB, with --once 96MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub primary_memory: Option<ByteSize>,
     /// Other seeds give other orders
     #[arg(long, value_name = "NUMBER", default_value_t = 42)]
     pub seed: u64,
@@ -87,9 +106,18 @@ pub enum DemoError {
     /// The trees failed.
     #[error(transparent)]
     Store(#[from] lsm::StoreError),
+    /// The primary has ended, or was not as the workload foretells.
+    #[error("orders cannot be taken: {0}")]
+    Taking(String),
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
+}
+
+impl From<Ended> for DemoError {
+    fn from(ended: Ended) -> Self {
+        Self::Taking(ended.to_string())
+    }
 }
 
 /// A data directory: the user's, or one that is removed when this is dropped.
@@ -124,6 +152,15 @@ impl DemoArguments {
             .unwrap_or(if self.once { any_port } else { default })
     }
 
+    fn primary_memory(&self) -> ByteSize {
+        let default = if self.once {
+            PRIMARY_MEMORY_ONCE
+        } else {
+            PRIMARY_MEMORY
+        };
+        self.primary_memory.unwrap_or(default)
+    }
+
     fn order_options(&self) -> OrderOptions {
         let unbounded = self.once || self.rate == 0;
         OrderOptions {
@@ -141,17 +178,27 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     settings.listen = arguments.listen(settings.listen);
     let node = Node::open(settings)?;
     let options = arguments.order_options();
-    let source = OrderSource::new(options, node.env().clock.clone());
-    let progress = source.progress();
-    let kind = replication::orders::source::KIND;
-    let node = node.start(SOURCE_NAME, kind, Box::new(source), no_commands())?;
-    let run = drive::Run::new(node.node(), options, progress);
+    let primary = PrimaryOptions {
+        folder: directory.path().join(PRIMARY_DIRECTORY),
+        memory_bytes: arguments.primary_memory().bytes(),
+        tables: Table::of_primary(),
+        procedures: orders::calls::procedures(),
+        identity: orders::identity(arguments.seed),
+    };
+    let source = PrimarySource::new(node.env().clone(), primary);
+    let (clients, observed) = (source.clients(), source.observed());
+    let commands = commands(&node, clients.clone());
+    let node = node.start(SOURCE_NAME, KIND, Box::new(source), commands)?;
+    let pace = drive::pace(options.rate.is_some());
+    let taking = Taking::start(node.node(), &clients, options, pace)?;
+    let run = drive::Run::new(node.node(), options, &taking, observed);
     if !arguments.once {
         print!("{}", connect::invitation(directory.path(), node.address()));
     }
     let mut outcome = None;
     node.run(async {
         outcome = Some(run.drive(arguments.once).await);
+        taking.stop();
     })?;
     // The node ran until the drive was over.
     let correct = outcome.transpose()?.unwrap_or(false);
@@ -162,15 +209,12 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     })
 }
 
-/// `hedgerow verify` has nothing to compare with, and `resync` nothing to copy: the orders come
-/// from nowhere.
-fn no_commands() -> SourceCommands {
+/// `hedgerow verify` compares with the primary; `resync` has nothing to copy from, as it keeps its rows in
+/// the same process.
+fn commands(node: &Node, clients: Clients) -> SourceCommands {
     SourceCommands {
-        verify: Arc::new(|| {
-            let hint = "The demonstration compares every answer itself; see its audit.";
-            Err(SqlError::not_supported("verify without a source").with_hint(hint))
-        }),
-        resync: Arc::new(|_| Err(SqlError::not_supported("resync without a source"))),
+        verify: verification::of_primary(node, clients, Table::of_primary()),
+        resync: Arc::new(|_| Err(SqlError::not_supported("resync from the built-in primary"))),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::figures::{Component, Figures};
-use super::numerals::{amount, grouped, short_time};
+use super::numerals::{amount, grouped, short_time, size};
 
 /// How long the run took, to two different ends.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(super) fn summary(figures: &Figures, changes: u64, times: Times) -> String {
         ),
         format!("fresh     {}", freshness(figures)),
         format!(
-            "holds     {} orders, {} rows in four tables",
+            "holds     {} orders, {} rows in five tables",
             grouped(figures.orders_held),
             grouped(figures.rows_held)
         ),
@@ -50,10 +50,39 @@ pub(super) fn summary(figures: &Figures, changes: u64, times: Times) -> String {
             short_time(times.settled),
             components(figures)
         ),
+        format!("primary   {}", primary(figures)),
         format!("look-ups  {}", lookups(figures)),
         format!("audit     {}", audit(figures)),
     ];
     lines.map(|line| format!("  {line}\n")).concat()
+}
+
+fn primary(figures: &Figures) -> String {
+    let primary = &figures.primary;
+    let rows = primary.rows_in_memory + primary.rows_evicted;
+    let mut text = format!(
+        "{} of {} rows on disk with {} of memory, {} came back",
+        grouped(primary.rows_evicted as u64),
+        grouped(rows as u64),
+        size(primary.memory_max),
+        grouped(primary.rows_returned),
+    );
+    if let Some([median, slow]) = primary.latency {
+        let judgement = match primary.wrong {
+            0 => "all right".to_owned(),
+            wrong => format!("{} WRONG", grouped(wrong)),
+        };
+        text.push_str(&format!(
+            "; {} answers, half within {}, 99 % within {}, {judgement}",
+            grouped(primary.right + primary.wrong),
+            short_time(median),
+            short_time(slow)
+        ));
+    }
+    if primary.is_full {
+        text.push_str("; FULL: the keys of all rows take its memory");
+    }
+    text
 }
 
 fn components(figures: &Figures) -> String {

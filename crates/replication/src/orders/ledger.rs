@@ -4,7 +4,7 @@
 //! it for any step in bounded time, from the number of times that each basket has been ordered
 //! (see [`super::workload`]). The first runs with the stream, the second starts it again.
 
-use super::names::Names;
+use super::names::{Names, SHOP};
 use super::tables::{OPEN, Table, WAITING};
 use super::workload::{BASKETS, Basket, CUSTOMERS, ITEMS, Order, SLOTS, Workload};
 
@@ -42,9 +42,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Rows of all four tables.
+    /// Rows of all five tables.
     pub fn rows(&self) -> u64 {
-        self.orders + self.lines + u64::from(CUSTOMERS) + u64::from(ITEMS)
+        self.orders + self.lines + u64::from(CUSTOMERS) + u64::from(ITEMS) + 1
     }
 }
 
@@ -129,20 +129,12 @@ impl Ledger {
         total
     }
 
-    pub(crate) fn account(&self, customer: i32) -> Account {
-        self.accounts[customer as usize - 1]
-    }
-
     fn account_mut(&mut self, customer: i32) -> &mut Account {
         &mut self.accounts[customer as usize - 1]
     }
-
-    pub(crate) fn sales(&self, item: i32) -> Sales {
-        self.sales[item as usize - 1]
-    }
 }
 
-/// Bytes of the rows of customers and items: they are updated, but no update changes a length.
+/// Bytes of the rows of customers, items and the shop: they are updated, but no update changes a length.
 fn static_bytes(names: Names) -> u64 {
     let customers = (1..=CUSTOMERS as i32).map(|customer| {
         let texts = names.city(customer).len() + names.segment(customer).len();
@@ -152,7 +144,8 @@ fn static_bytes(names: Names) -> u64 {
         let category = names.category(item).len() as u64;
         Table::Items.fixed_bytes() + category + written(|out| names.item(item, out))
     });
-    customers.sum::<u64>() + items.sum::<u64>()
+    let shop = Table::Shops.fixed_bytes() + SHOP.len() as u64;
+    customers.sum::<u64>() + items.sum::<u64>() + shop
 }
 
 /// Bytes of a row of `orders`. Its two statuses have equally many letters.

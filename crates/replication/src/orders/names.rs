@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::draw::{Draw, Purpose};
 use super::workload::Basket;
 
+/// The shop.
+pub(super) const SHOP: &str = "Hedgerow & Daughters";
+
 const PLANTS: [&str; 24] = [
     "Alder", "Aspen", "Bramble", "Briar", "Clover", "Dogwood", "Elder", "Fern", "Foxglove",
     "Gorse", "Hawthorn", "Hazel", "Heather", "Holly", "Ivy", "Juniper", "Larch", "Maple",

@@ -1,9 +1,12 @@
-//! The four tables of the workload, as PostgreSQL would describe them.
+//! The five tables of the workload, as PostgreSQL would describe them.
 //!
 //! `order_lines` is keyed by item before order, after Rose: its rows arrive order by order and
 //! must be permuted into a sequence that lists an item's orders together.
 
+use oltp::{IndexId, IndexKind, TableNumber};
 use types::schema::{Column, ColumnType, SourceType, TableName, TableSchema};
+
+use crate::primary::PrimaryTable;
 
 /// The schema (namespace) of all tables.
 pub const SCHEMA: &str = "public";
@@ -20,6 +23,40 @@ pub const ARRIVED: &str = "arrived";
 /// No update changes the size of a row.
 const _: () = assert!(OPEN.len() == DONE.len() && WAITING.len() == ARRIVED.len());
 
+/// Columns of `customers` that change.
+pub(super) mod customers {
+    pub(in super::super) const ORDERS: usize = 5;
+    pub(in super::super) const BALANCE: usize = 6;
+    pub(in super::super) const LAST_ORDER_AT: usize = 7;
+}
+
+/// Columns of `items` that are read or change.
+pub(super) mod items {
+    pub(in super::super) const UNIT_PRICE: usize = 3;
+    pub(in super::super) const IN_STOCK: usize = 4;
+    pub(in super::super) const SOLD: usize = 5;
+    pub(in super::super) const REVENUE: usize = 6;
+}
+
+/// Columns of `orders` that change.
+pub(super) mod orders {
+    pub(in super::super) const STATUS: usize = 3;
+    pub(in super::super) const COMPLETED_AT: usize = 6;
+}
+
+/// Columns of `order_lines` that are read or change.
+pub(super) mod order_lines {
+    pub(in super::super) const AMOUNT: usize = 6;
+    pub(in super::super) const STATUS: usize = 7;
+    pub(in super::super) const DELIVERED_AT: usize = 9;
+}
+
+/// Columns of `shops` that are read or change.
+pub(super) mod shops {
+    pub(in super::super) const NEXT_ORDER: usize = 2;
+    pub(in super::super) const LAST_RUN_AT: usize = 3;
+}
+
 /// One of the workload's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
@@ -31,6 +68,8 @@ pub enum Table {
     Orders,
     /// One row a line of an order.
     OrderLines,
+    /// The shop: one row, with the number of the next order.
+    Shops,
 }
 
 /// A column to be: name, type name at the source, type here, whether NULL is allowed.
@@ -112,6 +151,18 @@ const ORDER_LINES: &[Declared] = &[
     ("carrier", "text", ColumnType::Text, false),
 ];
 
+const SHOPS: &[Declared] = &[
+    ("shop_id", "integer", ColumnType::Int32, false),
+    ("name", "text", ColumnType::Text, false),
+    ("next_order_id", "bigint", ColumnType::Int64, false),
+    (
+        "last_run_at",
+        "timestamp without time zone",
+        ColumnType::Timestamp,
+        true,
+    ),
+];
+
 /// PostgreSQL's modifier of `numeric(precision, scale)`.
 fn numeric_modifier(precision: u8, scale: i8) -> i32 {
     ((i32::from(precision) << 16) | i32::from(scale)) + 4
@@ -133,7 +184,33 @@ fn oid_and_modifier(column_type: ColumnType) -> (u32, i32) {
 
 impl Table {
     /// All tables, in order of their names.
-    pub const ALL: [Self; 4] = [Self::Customers, Self::Items, Self::OrderLines, Self::Orders];
+    pub const ALL: [Self; 5] = [
+        Self::Customers,
+        Self::Items,
+        Self::OrderLines,
+        Self::Orders,
+        Self::Shops,
+    ];
+
+    /// All tables as a primary keeps them, in the order of their numbers.
+    pub fn of_primary() -> Vec<PrimaryTable> {
+        let table = |table: Self| PrimaryTable::new(table.schema(), IndexKind::Hash);
+        Self::ALL.map(table).into()
+    }
+
+    /// The table's number at the primary.
+    pub(super) fn number(self) -> TableNumber {
+        let place = Self::ALL.iter().position(|&table| table == self);
+        TableNumber(place.expect("all tables are listed") as u16)
+    }
+
+    /// The index on the table's key.
+    pub(super) fn key(self) -> IndexId {
+        IndexId {
+            table: self.number(),
+            index: 0,
+        }
+    }
 
     /// The table's name.
     pub fn name(self) -> &'static str {
@@ -142,6 +219,7 @@ impl Table {
             Self::Items => "items",
             Self::Orders => "orders",
             Self::OrderLines => "order_lines",
+            Self::Shops => "shops",
         }
     }
 
@@ -151,6 +229,7 @@ impl Table {
             Self::Items => ITEMS,
             Self::Orders => ORDERS,
             Self::OrderLines => ORDER_LINES,
+            Self::Shops => SHOPS,
         }
     }
 

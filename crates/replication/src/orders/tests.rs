@@ -1,325 +1,378 @@
-//! The stream of the workload against a model that remembers everything.
+//! Orders through the primary, its log, its feed and the apply loop into real trees, with little memory
+//! everywhere: every snapshot is one state of the workload, also after restarts.
 
-mod replica;
-
-use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Decimal128Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use types::{ChangeBatch, TableChange, TableId, VersionKind, VersionRows};
+use arrow_array::types::{Decimal128Type, Int16Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use env::Env;
+use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
+use parking_lot::Mutex;
+use types::ColumnType;
 
-use super::stream::{OrderStream, commands_at, is_delivered, position_after, totals_after};
-use super::tables::{ARRIVED, Table};
-use super::workload::{CUSTOMERS, DELIVERY_STEPS, ITEMS, Workload};
+use super::desk::{OrderDesk, OrderOptions, OrderProgress};
+use super::positions::{commands_at, is_delivered, totals_at};
+use super::primary_lookup;
+use super::tables::{ARRIVED, SCHEMA, Table};
+use super::workload::Workload;
+use crate::apply::ApplyOptions;
+use crate::catalog::Catalog;
+use crate::orders;
+use crate::primary::source::KIND;
+use crate::primary::{Clients, Observed, PrimaryOptions, PrimarySource, PrimaryVerification};
+use crate::replica::{Replica, ReplicaParts};
+use crate::source::Stop;
+use crate::status::Status;
 
-const SEED: u64 = 42;
+const SEED: u64 = 5;
 
-fn table_id(table: Table) -> TableId {
-    TableId(table as u32)
+/// Less than the rows of some thousand orders take.
+const PRIMARY_BYTES: usize = 9 << 20;
+
+/// A primary, the desk that calls it, and its replica, in a directory.
+struct Running {
+    env: Env,
+    store: Arc<Store>,
+    catalog: Arc<Catalog>,
+    clients: Clients,
+    observed: Observed,
+    progress: Arc<Mutex<OrderProgress>>,
+    stop: Stop,
+    replica: Replica,
+    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-fn stream_from(command: u64) -> OrderStream {
-    OrderStream::new(Workload::new(SEED), command, table_id)
-}
-
-/// The rows of a batch that belong to `table`.
-fn rows_of(batch: &ChangeBatch, table: Table) -> Option<&VersionRows> {
-    batch.changes.iter().find_map(|change| match change {
-        TableChange::Rows { table: id, rows } if *id == table_id(table) => Some(rows),
-        _ => None,
-    })
-}
-
-/// A cell as an integer; NULL as -1.
-fn cell(array: &ArrayRef, row: usize) -> i128 {
-    use arrow_schema::DataType;
-    if array.is_null(row) {
-        return -1;
-    }
-    match array.data_type() {
-        DataType::Int16 => array.as_primitive::<Int16Type>().value(row).into(),
-        DataType::Int32 => array.as_primitive::<Int32Type>().value(row).into(),
-        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
-        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value(row),
-        DataType::Timestamp(..) => array
-            .as_primitive::<TimestampMicrosecondType>()
-            .value(row)
-            .into(),
-        other => panic!("{other} is not a number"),
-    }
-}
-
-/// What a replica that applied everything would hold: per table, key to batch and row.
-#[derive(Default)]
-struct Held {
-    batches: Vec<ChangeBatch>,
-    rows: BTreeMap<(Table, Vec<i128>), (usize, usize)>,
-}
-
-impl Held {
-    fn apply(&mut self, batch: ChangeBatch) {
-        for table in Table::ALL {
-            let Some(rows) = rows_of(&batch, table) else {
-                continue;
-            };
-            let key_columns = table.schema().key;
-            for row in 0..rows.len() {
-                let key = key_columns
-                    .iter()
-                    .map(|&column| cell(&rows.columns[column], row));
-                let key = (table, key.collect());
-                match VersionKind::from_u8(rows.kinds[row]) {
-                    Some(VersionKind::Put) => self.rows.insert(key, (self.batches.len(), row)),
-                    Some(VersionKind::Delete) => self.rows.remove(&key),
-                    other => panic!("the workload has no {other:?}"),
-                };
-            }
-        }
-        self.batches.push(batch);
-    }
-
-    /// Calls `each` with every row of a table, as the function of column names.
-    fn for_each(&self, table: Table, mut each: impl FnMut(&dyn Fn(&str) -> (ArrayRef, usize))) {
-        let schema = table.schema();
-        for (key, &(batch, row)) in &self.rows {
-            if key.0 != table {
-                continue;
-            }
-            let rows = rows_of(&self.batches[batch], table).expect("the row came from there");
-            each(&|name| {
-                let index = schema.columns.iter().position(|c| c.name == name);
-                (
-                    rows.columns[index.expect("a column of the table")].clone(),
-                    row,
-                )
-            });
-        }
-    }
-
-    fn sum(&self, table: Table, column: &str) -> i128 {
-        let mut sum = 0;
-        self.for_each(table, |columns| {
-            let (array, row) = columns(column);
-            sum += cell(&array, row);
+impl Running {
+    fn start(directory: &Path, seed: u64, orders: u64) -> Self {
+        let env = Env::real();
+        // Little memory, so that there are flushes and merges.
+        let options = StoreOptions {
+            memory_bytes: 4 << 20,
+            ..StoreOptions::default()
+        };
+        let store = Store::open(env.clone(), directory, options).expect("the store opens");
+        let catalog = Arc::new(Catalog::new());
+        let primary = PrimaryOptions {
+            folder: directory.join("primary"),
+            memory_bytes: PRIMARY_BYTES,
+            tables: Table::of_primary(),
+            procedures: orders::calls::procedures(),
+            identity: orders::identity(seed),
+        };
+        let source = PrimarySource::new(env.clone(), primary);
+        let (clients, observed) = (source.clients(), source.observed());
+        let threads = Arc::<Mutex<Vec<_>>>::default();
+        let started = threads.clone();
+        let spawner = move |name: &str, work: Box<dyn FnOnce() + Send>| {
+            let thread = std::thread::Builder::new().name(name.to_owned());
+            started.lock().push(thread.spawn(work).expect("it starts"));
+        };
+        let parts = ReplicaParts {
+            store: store.clone(),
+            catalog: catalog.clone(),
+            status: Arc::new(Status::new(env.clock.clone())),
+            clock: env.clock.clone(),
+            disk: env.disk.clone(),
+            spool_directory: directory.join("spool"),
+            spawner: Arc::new(spawner),
+            options: ApplyOptions::default(),
+        };
+        let replica = Replica::start(parts, "demo", KIND, Box::new(source)).expect("it starts");
+        let options = OrderOptions {
+            seed,
+            rate: None,
+            orders: Some(orders),
+        };
+        let session = clients.session().expect("the primary is there");
+        let desk = OrderDesk::new(options, session, env.clock.clone());
+        let (progress, stop) = (desk.progress(), Stop::new());
+        let desk_stop = stop.clone();
+        let taking = std::thread::spawn(move || match desk.run(&desk_stop) {
+            Err(error) if !desk_stop.is_set() => tracing::debug!(%error, "the desk has ended"),
+            _ => {}
         });
-        sum
+        threads.lock().push(taking);
+        Self {
+            env,
+            store,
+            catalog,
+            clients,
+            observed,
+            progress,
+            stop,
+            replica,
+            threads,
+        }
     }
 
-    fn count(&self, table: Table) -> u64 {
-        self.rows.keys().filter(|(of, _)| *of == table).count() as u64
+    /// Stops, without making anything durable, and lets go of the directory.
+    fn stop(self) {
+        self.stop.set();
+        self.replica.shut_down();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().expect("it ends well"));
+    }
+
+    /// Works in the background and checks snapshots until all orders are visible.
+    fn check_to_the_end(&self) {
+        while !self.is_over() {
+            assert_eq!(self.replica.failed(), None);
+            self.store.work(Work::Flush).expect("flushes");
+            self.store.work(Work::Merge).expect("merges");
+            if self.store.visible().0 > 0 {
+                self.check();
+            } else {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.check();
+    }
+
+    fn is_over(&self) -> bool {
+        let progress = self.progress.lock();
+        progress.finished && self.store.visible() >= progress.position
+    }
+
+    fn commands_visible(&self) -> u64 {
+        commands_at(Workload::new(SEED), self.store.visible())
+    }
+
+    /// Checks counts and sums over all tables in one snapshot.
+    fn check(&self) {
+        let snapshot = self.store.pin();
+        let workload = Workload::new(SEED);
+        let totals = totals_at(workload, snapshot.position());
+        let count_and_sum = |table: Table, column: &str| {
+            let amounts = self.column(&snapshot, table, column);
+            let amounts = amounts
+                .iter()
+                .map(|cells| cells.as_primitive::<Decimal128Type>());
+            amounts.fold((0, 0), |(rows, sum), cells| {
+                (
+                    rows + cells.len() as u64,
+                    sum + cells.values().iter().sum::<i128>(),
+                )
+            })
+        };
+        let amount = i128::from(totals.amount);
+        assert_eq!(
+            count_and_sum(Table::Orders, "total"),
+            (totals.orders, amount)
+        );
+        assert_eq!(
+            count_and_sum(Table::OrderLines, "amount"),
+            (totals.lines, amount)
+        );
+        assert_eq!(count_and_sum(Table::Customers, "balance").1, amount);
+        assert_eq!(count_and_sum(Table::Items, "revenue").1, amount);
+    }
+
+    /// The cells of a column, batch by batch.
+    fn column(&self, snapshot: &Snapshot, table: Table, column: &str) -> Vec<ArrayRef> {
+        let entry = self.catalog.by_name(SCHEMA, table.name());
+        let entry = entry.expect("the table is there");
+        let columns = &entry.schema.columns;
+        let column = columns.iter().position(|of| of.name == column);
+        let request = ScanRequest {
+            projection: vec![column.expect("a column of the table")],
+            range: KeyRange::default(),
+            batch_rows: 8_192,
+        };
+        let batches = snapshot.scan(entry.id, request).expect("it can be read");
+        batches
+            .map(|batch| batch.expect("the pages are good").column(0).clone())
+            .collect()
     }
 
     /// Bytes of all cells, uncompressed.
-    fn raw_bytes(&self) -> u64 {
+    fn raw_bytes(&self, snapshot: &Snapshot) -> u64 {
         let mut bytes = 0;
         for table in Table::ALL {
-            bytes += self.count(table) * table.fixed_bytes();
-            for column in table.schema().columns {
-                if column.column_type == types::ColumnType::Text {
-                    self.for_each(table, |columns| {
-                        let (array, row) = columns(&column.name);
-                        bytes += array.as_string::<i32>().value(row).len() as u64;
-                    });
-                }
+            let schema = table.schema();
+            let keys = self.column(snapshot, table, &schema.columns[0].name);
+            let rows = keys.iter().map(|cells| cells.len() as u64).sum::<u64>();
+            bytes += rows * table.fixed_bytes();
+            let texts = schema.columns.iter();
+            for text in texts.filter(|column| column.column_type == ColumnType::Text) {
+                let cells = self.column(snapshot, table, &text.name);
+                let texts = cells
+                    .iter()
+                    .flat_map(|cells| cells.as_string::<i32>().iter());
+                bytes += texts.flatten().map(|text| text.len() as u64).sum::<u64>();
             }
         }
         bytes
     }
-}
 
-fn assert_same(a: &ChangeBatch, b: &ChangeBatch) {
-    assert_eq!(
-        (a.committed, a.resume, a.transactions),
-        (b.committed, b.resume, b.transactions)
-    );
-    for table in Table::ALL {
-        let (Some(a), Some(b)) = (rows_of(a, table), rows_of(b, table)) else {
-            assert!(rows_of(a, table).is_none() && rows_of(b, table).is_none());
-            continue;
+    /// Whether `verify` finds every table equal.
+    fn assert_equals_primary(&self) {
+        let verification = PrimaryVerification {
+            store: self.store.clone(),
+            catalog: self.catalog.clone(),
+            clients: self.clients.clone(),
+            tables: Table::of_primary(),
+            clock: self.env.clock.clone(),
+            patience: Duration::from_secs(60),
         };
-        assert_eq!(a.positions, b.positions, "{table:?}");
-        assert_eq!(a.kinds, b.kinds, "{table:?}");
-        assert_eq!(a.columns, b.columns, "{table:?}");
+        let mut verdicts = Vec::new();
+        let verified = verification.run(&Stop::new(), &mut |verdict| verdicts.push(verdict));
+        verified.expect("they can be compared");
+        assert_eq!(verdicts.len(), Table::ALL.len());
+        let differs = verdicts.iter().find(|verdict| !verdict.equal);
+        assert_eq!(differs, None);
     }
 }
 
 #[test]
-fn the_same_seed_gives_the_same_stream_however_it_is_cut() {
-    let mut whole = stream_from(0);
-    let mut parts = stream_from(0);
-    let whole = whole.next_batch(3_000, 7);
-    let mut held = (Held::default(), Held::default());
-    for size in [1, 2, 997, 2_000] {
-        held.0.apply(parts.next_batch(size, 7));
+fn every_snapshot_is_one_state_also_after_restarts() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let orders = [9_000, 4_000, 1];
+    let mut commands = 0;
+    for orders in orders {
+        let running = Running::start(directory.path(), SEED, orders);
+        running.check_to_the_end();
+        let visible = running.commands_visible();
+        assert!(visible > commands, "it went on from where it was");
+        commands = visible;
+        running.assert_equals_primary();
+        running.stop();
     }
-    held.1.apply(whole);
-    assert!(held.0.rows.keys().eq(held.1.rows.keys()));
-    assert_eq!(
-        held.0.sum(Table::Orders, "total"),
-        held.1.sum(Table::Orders, "total")
-    );
-    let other = OrderStream::new(Workload::new(SEED + 1), 0, table_id).next_batch(100, 7);
-    let same = stream_from(0).next_batch(100, 7);
-    let lines = |batch| {
-        rows_of(batch, Table::OrderLines)
-            .expect("orders have lines")
-            .columns[0]
-            .clone()
-    };
-    assert!(*lines(&other) != *lines(&same));
+    assert_eq!(commands, 1 + orders.iter().sum::<u64>());
 }
 
 #[test]
-fn a_resumed_stream_equals_an_uninterrupted_one() {
-    let mut uninterrupted = stream_from(0);
-    let stops = [1, 302, 700, 34_000, DELIVERY_STEPS + 3_000];
-    for stop in stops {
-        uninterrupted.next_batch(stop - uninterrupted.next_command(), 7);
-        let mut resumed = stream_from(stop);
-        assert_eq!(resumed.next_command(), stop);
-        assert_same(
-            &resumed.next_batch(300, 7),
-            &uninterrupted.next_batch(300, 7),
-        );
-        assert_eq!(resumed.totals(), uninterrupted.totals());
+fn what_the_replica_has_lost_the_primary_tells_again() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for round in 1..=3 {
+        let running = Running::start(directory.path(), SEED, 2_000);
+        running.check_to_the_end();
+        // All of it is durable at the primary, hardly anything at the replica.
+        assert_eq!(running.commands_visible(), 1 + 2_000 * round);
+        running.stop();
     }
 }
 
 #[test]
-fn positions_ascend_and_end_at_the_committed_one() {
-    let mut stream = stream_from(0);
-    let mut before = 0;
-    for _ in 0..5 {
-        let batch = stream.next_batch(100, 7);
-        let committed = batch.committed.expect("batches end with a command");
-        assert_eq!(commands_at(committed), batch.resume);
-        assert_eq!(position_after(batch.resume), committed);
-        for table in Table::ALL {
-            let Some(rows) = rows_of(&batch, table) else {
-                continue;
-            };
-            assert!(rows.positions.is_sorted(), "{table:?} is in log order");
-            assert!(
-                rows.positions
-                    .iter()
-                    .all(|&p| p > before && p <= committed.0)
-            );
+fn rows_go_to_disk_and_the_primary_and_its_replica_agree_while_orders_come() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let running = Running::start(directory.path(), SEED, 15_000);
+    let session = running.clients.session().expect("the primary is there");
+    let (workload, stop) = (Workload::new(SEED), Stop::new());
+    let (mut asked, mut number) = (0, 0);
+    while !running.is_over() || asked < 500 {
+        assert_eq!(running.replica.failed(), None);
+        let position = running.progress.lock().position;
+        if let Some(question) = primary_lookup::question(workload, position, number) {
+            let answer = primary_lookup::ask(&session, workload, question, &stop);
+            assert_eq!(answer, Ok(()));
+            asked += 1;
         }
-        before = committed.0;
+        number += 1;
+        if number % 500 == 0 {
+            running.assert_equals_primary();
+        }
+        running.store.work(Work::Flush).expect("flushes");
+        running.store.work(Work::Merge).expect("merges");
     }
-}
-
-#[test]
-fn all_sums_are_equal_after_every_batch_and_as_foretold() {
-    let workload = Workload::new(SEED);
-    let mut stream = stream_from(0);
-    let mut held = Held::default();
-    for commands in [1, 1, 250, 1_750, 6_000] {
-        held.apply(stream.next_batch(commands, 7));
-        let totals = totals_after(workload, stream.next_command());
-        assert_eq!(stream.totals(), totals);
-        let amount = i128::from(totals.amount);
-        assert_eq!(held.sum(Table::OrderLines, "amount"), amount);
-        assert_eq!(held.sum(Table::Orders, "total"), amount);
-        assert_eq!(held.sum(Table::Customers, "balance"), amount);
-        assert_eq!(held.sum(Table::Items, "revenue"), amount);
-        assert_eq!(held.count(Table::Orders), totals.orders);
-        assert_eq!(held.count(Table::OrderLines), totals.lines);
-        assert_eq!(held.count(Table::Customers), u64::from(CUSTOMERS));
-        assert_eq!(held.count(Table::Items), u64::from(ITEMS));
-        assert_eq!(held.rows.len() as u64, totals.rows());
-        assert_eq!(held.raw_bytes(), totals.raw_bytes);
-    }
-}
-
-#[test]
-fn orders_that_are_rolled_back_leave_no_row_but_a_tombstone() {
-    let workload = Workload::new(SEED);
-    let mut stream = stream_from(0);
-    let batch = stream.next_batch(2_001, 7);
-    let rows = rows_of(&batch, Table::Orders).expect("orders were placed");
-    let deletes = rows
-        .kinds
-        .iter()
-        .filter(|&&k| k == VersionKind::Delete as u8)
-        .count();
-    assert_eq!(deletes, 20, "one in a hundred");
-    assert_eq!(stream.yielded().rolled_back, 20);
-    assert_eq!(stream.yielded().orders, 1_980);
-    let mut held = Held::default();
-    held.apply(batch);
-    for step in (0..2_000).filter(|&step| workload.is_rolled_back(step)) {
-        let id = i128::from(workload.order(step).id);
-        assert!(!held.rows.contains_key(&(Table::Orders, vec![id])));
-        assert!(
-            !held
-                .rows
-                .keys()
-                .any(|(t, key)| *t == Table::OrderLines && key[1] == id)
-        );
-    }
-}
-
-#[test]
-fn lines_and_orders_are_delivered_when_foretold() {
-    let workload = Workload::new(SEED);
-    let mut stream = stream_from(0);
-    let mut held = Held::default();
-    held.apply(stream.next_batch(12_000, 7));
-    let position = position_after(12_000);
-    let (mut arrived, mut waiting) = (0, 0);
-    held.for_each(Table::OrderLines, |columns| {
-        let number = |name| {
-            let (array, row) = columns(name);
-            cell(&array, row)
-        };
-        let step = number("order_id") as u64 - 1;
-        let index = number("line_number") as u64 - 1;
-        let (status, row) = columns("status");
-        let is_arrived = status.as_string::<i32>().value(row) == ARRIVED;
-        assert_eq!(
-            is_arrived,
-            is_delivered(workload, step, index, position),
-            "step {step}"
-        );
-        assert_eq!(is_arrived, number("delivered_at") != -1);
-        *(if is_arrived {
-            &mut arrived
-        } else {
-            &mut waiting
-        }) += 1;
-    });
+    std::thread::sleep(Duration::from_millis(200)); // Until the primary has told how it is.
+    let observed = running.observed.latest();
     assert!(
-        arrived > 1_000 && waiting > 1_000,
-        "{arrived} arrived, {waiting} waiting"
+        observed
+            .tables
+            .iter()
+            .any(|table| table.rows_evicted > 10_000)
     );
-    assert_eq!(stream.yielded().deliveries, arrived);
-    held.for_each(Table::Orders, |columns| {
-        let (id, row) = columns("order_id");
-        let order = workload.order(cell(&id, row) as u64 - 1);
-        let done = workload.completion_step(order.step, order.basket) < 11_999;
-        let (completed, row) = columns("completed_at");
-        assert_eq!(done, !completed.is_null(row), "order {}", order.id);
-    });
+    assert!(observed.anti_cache.returned_rows > 100);
+    assert!(observed.memory.live_bytes <= PRIMARY_BYTES + PRIMARY_BYTES / 100);
+    running.stop();
+}
+
+#[test]
+fn rows_are_what_the_workload_foretells() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let running = Running::start(directory.path(), SEED, 6_000);
+    running.check_to_the_end();
+    let (snapshot, workload) = (running.store.pin(), Workload::new(SEED));
+    let totals = totals_at(workload, snapshot.position());
+    assert_eq!(running.raw_bytes(&snapshot), totals.raw_bytes);
+    assert_eq!(running.progress.lock().totals, totals);
+    let read = |table, column| running.column(&snapshot, table, column);
+    let orders = read(Table::Orders, "order_id");
+    let completed = read(Table::Orders, "completed_at");
+    for (orders, completed) in orders.iter().zip(&completed) {
+        for (row, &order) in orders
+            .as_primitive::<Int64Type>()
+            .values()
+            .iter()
+            .enumerate()
+        {
+            let order = workload.order(order as u64 - 1);
+            assert!(!order.rolled_back, "order {}", order.id);
+            let done = workload.completion_step(order.step, order.basket) < 6_000;
+            assert_eq!(done, !completed.is_null(row), "order {}", order.id);
+        }
+    }
+    let (orders, numbers) = (
+        read(Table::OrderLines, "order_id"),
+        read(Table::OrderLines, "line_number"),
+    );
+    let statuses = read(Table::OrderLines, "status");
+    let mut arrived = 0;
+    for ((orders, numbers), statuses) in orders.iter().zip(&numbers).zip(&statuses) {
+        let lines = orders.as_primitive::<Int64Type>().values().iter();
+        let lines = lines.zip(numbers.as_primitive::<Int16Type>().values());
+        for ((&order, &number), status) in lines.zip(statuses.as_string::<i32>().iter()) {
+            let (step, index) = (order as u64 - 1, number as u64 - 1);
+            let expected = is_delivered(workload, step, index, snapshot.position());
+            assert_eq!(
+                status == Some(ARRIVED),
+                expected,
+                "line {number} of {order}"
+            );
+            arrived += u64::from(expected);
+        }
+    }
+    let taken = running.progress.lock().taken;
+    assert_eq!((taken.orders, taken.rolled_back), (5_940, 60));
+    assert_eq!(taken.deliveries, arrived);
+    assert!(arrived > 1_000);
+    running.stop();
+}
+
+#[test]
+fn a_directory_of_another_seed_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let first = Running::start(directory.path(), SEED, 10);
+    first.check_to_the_end();
+    first.store.flush().expect("flushes");
+    first.stop();
+    let second = Running::start(directory.path(), SEED + 1, 10);
+    while second.replica.failed().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let failure = second.replica.failed().expect("it has failed");
+    assert!(failure.contains("of other data"), "{failure}");
+    second.stop();
 }
 
 #[test]
 fn status_questions_are_about_lines_that_exist() {
     let workload = Workload::new(SEED);
-    let mut stream = stream_from(0);
-    let mut held = Held::default();
-    held.apply(stream.next_batch(3_001, 7));
     let questions = (0..500).filter_map(|number| workload.status_question(3_000, number));
     let mut asked = 0;
     for question in questions {
-        let id = question.step as i128 + 1;
-        let key = vec![question.line.item.into(), id, question.line.number.into()];
+        let order = workload.order(question.step);
+        assert!(!order.rolled_back && question.step < 3_000, "{question:?}");
         assert!(
-            held.rows.contains_key(&(Table::OrderLines, key)),
-            "{question:?}"
+            workload
+                .lines(order.basket)
+                .any(|line| line == question.line)
         );
         asked += 1;
     }
@@ -328,16 +381,4 @@ fn status_questions_are_about_lines_that_exist() {
         workload.status_question(0, 1).is_none(),
         "nothing to ask for yet"
     );
-}
-
-#[test]
-fn batches_fit_their_schemas() {
-    let batch = stream_from(0).next_batch(200, 7);
-    for table in Table::ALL {
-        let rows = rows_of(&batch, table)
-            .expect("all tables are written")
-            .clone();
-        let schema = table.schema().arrow_schema().into();
-        RecordBatch::try_new(schema, rows.columns).expect("columns have the schema's types");
-    }
 }
