@@ -67,17 +67,6 @@ pub enum PrimaryError {
         /// Why.
         reason: String,
     },
-    /// The replica goes on from a commit that the log does not have any more: changes would be missing.
-    #[error(
-        "the replica has everything up to position {replica}, and the kept log begins after position {kept}: \
-         copy the replica again from nothing, or open without a replica"
-    )]
-    ReplicaTooOld {
-        /// What the replica has.
-        replica: u64,
-        /// The position of the oldest snapshot.
-        kept: u64,
-    },
     /// The replica has commits that this primary does not have.
     #[error(
         "the replica has everything up to position {replica}, and this primary ends at position {primary}: it is \

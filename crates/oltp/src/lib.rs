@@ -60,7 +60,7 @@ mod work_queue;
 
 pub use anti_cache::BlockFiles;
 pub use call::{Call, Completion, Outcome, Refusal, Ticket};
-pub use change_feed::{ChangeFeed, ChangedRow, CommittedChanges, FeedStart, RowImage};
+pub use change_feed::{ChangeFeed, ChangedRow, CommittedChanges, CopyPart, FeedStart, RowImage};
 pub use command_log::LogWriter;
 pub use digest::{RowsDigest, RowsDigester};
 pub use error::PrimaryError;

@@ -105,7 +105,8 @@ impl Primary {
         folder: &Path,
         plan: &PartitionPlan,
     ) -> Result<(), PrimaryError> {
-        let mut feed = plan.new_feed().map(FeedWriter::new);
+        let feed = plan.feed.map(|start| ChangeFeed::new(&plan.tables, start));
+        let mut feed = feed.map(|feed| FeedWriter::new(Arc::new(feed)));
         if let Some(feed) = &feed {
             for partition in &mut self.partitions {
                 partition.get_mut().follow_with(feed.feed());

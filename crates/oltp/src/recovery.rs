@@ -2,7 +2,7 @@
 //!
 //! 1. The folder is taken for this process, and the manifest of snapshots read.
 //! 2. The newest snapshot is loaded; when a replica follows, the newest that is not newer than what the replica
-//!    has. If it is damaged the one before it is, and when there is none any
+//!    has. There may be none: then the replica is given a copy of the newest one. If it is damaged the one before it is, and when there is none any
 //!    more the partition starts empty, provided that the log still has everything since.
 //! 3. Every later transaction of the log runs again, in order, with its time and random numbers. When
 //!    memory is full rows are evicted and come back as they do in operation. What the manifest names
@@ -70,9 +70,23 @@ impl PartitionPlan {
         })
     }
 
-    /// The feed, if there is to be one.
-    pub(crate) fn new_feed(&self) -> Option<Arc<ChangeFeed>> {
-        self.feed.map(|start| ChangeFeed::new(&self.tables, start))
+    /// With how many of these snapshots recovery may go on, the best first, and whether the replica has to
+    /// be given a copy of the last one of them. It is not if the log after that snapshot has all that it lacks.
+    fn beginnings(&self, named: &[SnapshotRecord]) -> Vec<(usize, bool)> {
+        let Some(start) = self.feed else {
+            return (0..=named.len()).rev().map(|from| (from, false)).collect();
+        };
+        let old = named.partition_point(|snapshot| snapshot.position <= start.after);
+        // A copy is less than the whole log.
+        let from_nothing = start.after == CommitPosition::ZERO;
+        let reaches_back = named.len() < KEPT_MAX && !from_nothing;
+        let first = usize::from(!reaches_back);
+        let mut all: Vec<_> = (first..=old).rev().map(|from| (from, false)).collect();
+        all.extend((old + 1..=named.len()).rev().map(|from| (from, true)));
+        if from_nothing {
+            all.push((0, false));
+        }
+        all
     }
 
     /// Refuses a replica that has more than was recovered.
@@ -172,23 +186,11 @@ impl Partition {
 
     fn recover(env: &Env, folder: &Path, plan: &PartitionPlan) -> Result<Self, PrimaryError> {
         let named = read_manifest(&*env.disk, folder)?;
-        let usable = match plan.feed {
-            None => named.len(),
-            Some(start) => named.partition_point(|snapshot| snapshot.position <= start.after),
-        };
-        if let (0, [oldest, ..], Some(start)) = (usable, &named[..], plan.feed)
-            && named.len() >= KEPT_MAX
-        {
-            return Err(PrimaryError::ReplicaTooOld {
-                replica: start.after.0,
-                kept: oldest.position.0,
-            });
-        }
         let mut skipped = Vec::new();
-        for from in (0..=usable).rev() {
+        for (from, is_copied) in plan.beginnings(&named) {
             let fresh = Self::empty(env, folder, plan, PartitionPlace::ALONE)?;
             let (kept, passed_over) = named.split_at(from);
-            match fresh.recover_from(env, folder, plan, kept, passed_over) {
+            match fresh.recover_from(env, folder, plan, (kept, passed_over), is_copied) {
                 Ok(mut partition) => {
                     partition.recovery.skipped = skipped;
                     return Ok(partition);
@@ -201,14 +203,15 @@ impl Partition {
         Err(skipped.swap_remove(0))
     }
 
-    /// Goes on with the last snapshot that is kept, or with nothing, and the log after it.
+    /// Goes on with the last snapshot that is kept, or with nothing, and the log after it. The replica may
+    /// need a copy of that snapshot.
     fn recover_from(
         mut self,
         env: &Env,
         folder: &Path,
         plan: &PartitionPlan,
-        kept: &[SnapshotRecord],
-        passed_over: &[SnapshotRecord],
+        (kept, passed_over): (&[SnapshotRecord], &[SnapshotRecord]),
+        is_copied: bool,
     ) -> Result<Self, PrimaryError> {
         let (own_kept, own_passed_over) = (kept.to_vec(), passed_over.to_vec());
         let snapshots = Snapshots::new(env, folder.into(), &plan.tables, own_kept, own_passed_over);
@@ -222,7 +225,12 @@ impl Partition {
         if let Some(newest) = passed_over.last() {
             check_reaches(&*env.disk, folder, first, newest.segment)?;
         }
-        let mut feed = plan.new_feed().map(FeedWriter::new);
+        let mut feed = plan.feed.map(|start| ChangeFeed::new(&plan.tables, start));
+        if let (true, Some(snapshot)) = (is_copied, kept.last()) {
+            let with_copy = |feed: ChangeFeed| feed.with_copy(env, folder, snapshot);
+            feed = feed.map(with_copy).transpose()?;
+        }
+        let mut feed = feed.map(|feed| FeedWriter::new(Arc::new(feed)));
         if let Some(feed) = &feed {
             self.follow_with(feed.feed());
         }

@@ -120,8 +120,7 @@ impl ChangedRows {
 
     fn push(&mut self, kind: ChangeKind, table: TableNumber) {
         let list = &mut self.lists[kind as usize];
-        list.extend_from_slice(&table.0.to_le_bytes());
-        list.push(kind as u8);
+        begin_change(list, table, kind);
         if kind != ChangeKind::Comes {
             list.extend_from_slice(&self.before);
         }
@@ -142,6 +141,12 @@ impl ChangedRows {
             layout.value(before, *column).order(&now).is_ne()
         })
     }
+}
+
+/// Appends what comes before the images of a change.
+pub(super) fn begin_change(out: &mut Vec<u8>, table: TableNumber, kind: ChangeKind) {
+    out.extend_from_slice(&table.0.to_le_bytes());
+    out.push(kind as u8);
 }
 
 /// The row of an image, and what follows it.

@@ -6,13 +6,18 @@
 //!
 //! In memory only, so the bytes are trusted.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use types::{CommitPosition, Value};
 
 use super::changed_rows::{ChangeKind, split_image};
+use super::snapshot_copy::CopiedRows;
 use crate::row_layout::{RowBytes, RowLayout};
 use crate::schema::{ColumnNumber, TableNumber};
+
+/// Where the number of changes is in a transaction.
+const CHANGES_AT: Range<usize> = 16..20;
 
 /// Whole transactions end to end, in order.
 #[derive(Debug)]
@@ -27,6 +32,16 @@ pub(super) struct Chunk {
 pub struct CommittedChanges {
     chunks: Vec<Chunk>,
     layouts: Arc<[RowLayout]>,
+    copy: Option<CopyPart>,
+}
+
+/// Which part of a copy these rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyPart {
+    /// Whatever the replica has is void: the copy begins here.
+    pub is_first: bool,
+    /// The copy is whole. Before that its position must not be confirmed.
+    pub is_last: bool,
 }
 
 /// A transaction that has committed.
@@ -62,10 +77,33 @@ pub struct RowImage<'a> {
 impl CommittedChanges {
     /// What these chunks have; `None` of no chunks.
     pub(super) fn new(chunks: Vec<Chunk>, layouts: Arc<[RowLayout]>) -> Option<Self> {
-        (!chunks.is_empty()).then_some(Self { chunks, layouts })
+        (!chunks.is_empty()).then_some(Self {
+            chunks,
+            layouts,
+            copy: None,
+        })
     }
 
-    /// The position of the last transaction: what to confirm when all of this is durable.
+    /// Some rows of a copy.
+    pub(super) fn copied(rows: CopiedRows, layouts: Arc<[RowLayout]>) -> Self {
+        Self {
+            chunks: vec![rows.chunk],
+            layouts,
+            copy: Some(CopyPart {
+                is_first: rows.is_first,
+                is_last: rows.is_last,
+            }),
+        }
+    }
+
+    /// Of rows that are there already, when the replica needs all of them: which part they are. They are those of
+    /// one transaction, whose position all parts have, and all of them come.
+    pub fn copy(&self) -> Option<CopyPart> {
+        self.copy
+    }
+
+    /// The position of the last transaction: what to confirm when all of this is durable, and the copy
+    /// whole.
     pub fn last(&self) -> CommitPosition {
         self.chunks.last().expect("there is a chunk").last
     }
@@ -80,6 +118,18 @@ impl CommittedChanges {
         let chunks = self.chunks.iter();
         chunks.flat_map(|chunk| transactions(&chunk.bytes, &self.layouts))
     }
+}
+
+/// Begins a transaction without changes.
+pub(super) fn begin_transaction(out: &mut Vec<u8>, position: CommitPosition, time_us: i64) {
+    out.extend_from_slice(&position.0.to_le_bytes());
+    out.extend_from_slice(&time_us.to_le_bytes());
+    out.extend_from_slice(&0_u32.to_le_bytes());
+}
+
+/// Says how many changes follow in the transaction that begins here.
+pub(super) fn set_changes(transaction: &mut [u8], changes: u32) {
+    transaction[CHANGES_AT].copy_from_slice(&changes.to_le_bytes());
 }
 
 fn transactions<'a>(

@@ -9,7 +9,7 @@ use types::CommitPosition;
 
 use super::ChangeFeed;
 use super::changed_rows::{ChangeKind, ChangedRows};
-use super::committed_changes::Chunk;
+use super::committed_changes::{Chunk, begin_transaction, set_changes};
 
 /// A chunk that has so many bytes gets no more transactions: about as little is taken at a time.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -17,6 +17,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// See the module.
 pub(crate) struct FeedWriter {
     feed: Arc<ChangeFeed>,
+    /// The replica has everything up to here, or its copy.
+    after: CommitPosition,
     /// Of the pending group.
     pending: Vec<Chunk>,
     /// Of the group that is being written.
@@ -27,6 +29,7 @@ impl FeedWriter {
     /// Nothing yet.
     pub(crate) fn new(feed: Arc<ChangeFeed>) -> Self {
         Self {
+            after: feed.begins_after(),
             feed,
             pending: Vec::new(),
             writing: Vec::new(),
@@ -49,9 +52,8 @@ impl FeedWriter {
         debug_assert!(position > chunk.last);
         let before = chunk.bytes.len();
         let changes: u32 = rows.clone().map(ChangedRows::changes).sum();
-        chunk.bytes.extend_from_slice(&position.0.to_le_bytes());
-        chunk.bytes.extend_from_slice(&time_us.to_le_bytes());
-        chunk.bytes.extend_from_slice(&changes.to_le_bytes());
+        begin_transaction(&mut chunk.bytes, position, time_us);
+        set_changes(&mut chunk.bytes[before..], changes);
         for kind in [ChangeKind::Goes, ChangeKind::Stays, ChangeKind::Comes] {
             for of_partition in rows.clone() {
                 chunk.bytes.extend_from_slice(of_partition.list(kind));
@@ -65,14 +67,14 @@ impl FeedWriter {
         self.feed.held_bytes.fetch_add(added, Ordering::Relaxed);
     }
 
-    /// The same of a transaction that has run again, unless the replica has it.
+    /// The same of a transaction that has run again, unless the replica has it, or its copy.
     pub(crate) fn push_again<'r>(
         &mut self,
         position: CommitPosition,
         time_us: i64,
         rows: impl Iterator<Item = &'r ChangedRows> + Clone,
     ) {
-        if position > self.feed.confirmed() {
+        if position > self.after {
             self.push(position, time_us, rows);
         }
     }

@@ -1,7 +1,8 @@
 //! The change feed: everything that has committed, row by row, for a replica.
 //!
 //! * [`changed_rows`]: what one transaction has changed; [`committed_changes`]: what the replica takes.
-//! * [`feed_writer`]: from a commit to the feed, beside the command log.
+//! * [`feed_writer`]: from a commit to the feed, beside the command log; [`snapshot_copy`]: all rows, for a
+//!   replica that has nothing.
 //!
 //! 1. When a transaction commits, each row that it has changed is copied as it was before and as it is now.
 //! 2. The copies wait for the group of the command log that has the transaction. When it is durable they
@@ -20,27 +21,35 @@
 mod changed_rows;
 mod committed_changes;
 mod feed_writer;
+mod snapshot_copy;
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use env::Env;
 use parking_lot::{Condvar, Mutex};
 use types::CommitPosition;
 
 use crate::error::PrimaryError;
 use crate::row_layout::RowLayout;
 use crate::schema::TableDefinition;
+use crate::snapshot::SnapshotRecord;
 pub(crate) use changed_rows::ChangedRows;
 use committed_changes::Chunk;
-pub use committed_changes::{ChangedRow, CommittedChanges, CommittedTransaction, RowImage};
+pub use committed_changes::{
+    ChangedRow, CommittedChanges, CommittedTransaction, CopyPart, RowImage,
+};
 pub(crate) use feed_writer::FeedWriter;
+use snapshot_copy::SnapshotCopy;
 
 /// Where a replica goes on, and how far it may stay behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedStart {
-    /// What the replica has; [`CommitPosition::ZERO`] of a new one.
+    /// What the replica has; [`CommitPosition::ZERO`] of a new one. If the log does not reach back to it
+    /// the feed begins with a copy of all rows.
     pub after: CommitPosition,
     /// Bytes of changes that may be in memory: with more, calls are refused. One transaction may exceed it.
     pub bytes_max: usize,
@@ -53,6 +62,8 @@ pub struct ChangeFeed {
     /// Of all that was not taken, durable or not.
     held_bytes: AtomicUsize,
     confirmed: AtomicU64,
+    /// What comes before everything else, until it is whole.
+    copy: Mutex<Option<SnapshotCopy>>,
     durable: Mutex<Durable>,
     is_durable: Condvar,
 }
@@ -66,24 +77,51 @@ struct Durable {
 
 impl ChangeFeed {
     /// A feed of these tables, with nothing in it.
-    pub(crate) fn new(tables: &[TableDefinition], start: FeedStart) -> Arc<Self> {
+    pub(crate) fn new(tables: &[TableDefinition], start: FeedStart) -> Self {
         let layouts = tables.iter().map(|table| RowLayout::new(&table.columns));
-        Arc::new(Self {
+        Self {
             layouts: layouts.collect(),
             bytes_max: start.bytes_max,
             held_bytes: AtomicUsize::new(0),
             confirmed: AtomicU64::new(start.after.0),
+            copy: Mutex::new(None),
             durable: Mutex::new(Durable {
                 chunks: VecDeque::new(),
                 taken: start.after,
             }),
             is_durable: Condvar::new(),
-        })
+        }
+    }
+
+    /// A feed that begins with a copy of a snapshot.
+    pub(crate) fn with_copy(
+        self,
+        env: &Env,
+        folder: &Path,
+        snapshot: &SnapshotRecord,
+    ) -> Result<Self, PrimaryError> {
+        let copy = SnapshotCopy::open(env, folder, snapshot)?;
+        *self.copy.lock() = Some(copy);
+        Ok(self)
+    }
+
+    /// The replica has everything up to here before it takes any changes.
+    pub(crate) fn begins_after(&self) -> CommitPosition {
+        let copy = self.copy.lock();
+        let copied = copy.as_ref().map(SnapshotCopy::position);
+        copied.unwrap_or_else(|| self.confirmed())
     }
 
     /// Takes the changes of the next transactions, about so many bytes, but one transaction at least;
     /// `None` when there is nothing new. They are whole, and durable in the command log.
+    ///
+    /// A replica that has nothing, or less than the log reaches back to, is given a copy of all rows first, in
+    /// parts of about so many bytes ([`CommittedChanges::copy`]). An error says what could not be read for
+    /// it; the next call tries again.
     pub fn take(&self, bytes_max: usize) -> Result<Option<CommittedChanges>, PrimaryError> {
+        if let Some(copied) = self.take_copied(bytes_max)? {
+            return Ok(Some(copied));
+        }
         let mut durable = self.durable.lock();
         let (mut taken, mut bytes) = (Vec::new(), 0);
         while bytes < bytes_max.max(1)
@@ -99,8 +137,25 @@ impl ChangeFeed {
         Ok(CommittedChanges::new(taken, layouts))
     }
 
+    fn take_copied(&self, bytes_max: usize) -> Result<Option<CommittedChanges>, PrimaryError> {
+        let mut copy = self.copy.lock();
+        let Some(begun) = &mut *copy else {
+            return Ok(None);
+        };
+        let rows = begun.next(bytes_max, &self.layouts)?;
+        if rows.is_last {
+            self.durable.lock().taken = rows.chunk.last;
+            *copy = None;
+        }
+        let layouts = Arc::clone(&self.layouts);
+        Ok(Some(CommittedChanges::copied(rows, layouts)))
+    }
+
     /// Waits until there may be something to take, but not longer than this.
     pub fn wait(&self, most: Duration) {
+        if self.copy.lock().is_some() {
+            return;
+        }
         let mut durable = self.durable.lock();
         if durable.chunks.is_empty() {
             self.is_durable.wait_for(&mut durable, most);

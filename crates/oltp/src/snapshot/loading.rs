@@ -9,27 +9,21 @@
 //!
 //! The order of last use is not kept: rows are as old as their place in the snapshot says.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
-use env::{Env, ReadableFile};
+use env::Env;
 
-use super::chunk::{
-    CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, FILE_HEADER_BYTES, check_file_header,
-};
+use super::chunk::ChunkKind;
 use super::data_path;
+use super::data_reader::{DataChunk, DataReader};
 use super::making::schema_hash;
 use super::manifest::{FILE_NAME, SnapshotRecord};
-use super::snapshot_writer::rows;
 use crate::anti_cache::{Block, BlockFiles};
-use crate::error::{PrimaryError, damaged, io_failed};
-use crate::evicted_entries::{BlockId, BlockPlace};
+use crate::error::{PrimaryError, damaged};
+use crate::evicted_entries::BlockPlace;
 use crate::partition::Partition;
 use crate::row_layout::RowBuffer;
 use crate::schema::TableNumber;
-
-/// Bytes of an evicted entry in a chunk.
-const ENTRY_BYTES: usize = 8;
 
 /// A place with its table, in the order of the disk.
 type Place = (BlockPlace, TableNumber);
@@ -73,62 +67,21 @@ impl Partition {
         folder: &Path,
         snapshot: &SnapshotRecord,
     ) -> Result<Vec<Place>, PrimaryError> {
-        let path = data_path(folder, snapshot.number);
-        let file = match env.disk.open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(damaged(&path, 0, "found no file, expected a snapshot"));
-            }
-            Err(error) => return Err(io_failed("open", &path, &error)),
-        };
-        let found = file
-            .len()
-            .map_err(|error| io_failed("stat", &path, &error))?;
-        if found != snapshot.data_bytes {
-            let detail = format!("found {found} bytes, expected {}", snapshot.data_bytes);
-            return Err(damaged(&path, found.min(snapshot.data_bytes), detail));
-        }
-        let mut header = [0; FILE_HEADER_BYTES];
-        read(&*file, &mut header, &path, 0, found)?;
-        check_file_header(&header, snapshot.number, &path)?;
-        let (mut at, mut places) = (FILE_HEADER_BYTES as u64, Vec::new());
-        let mut payload = Vec::new();
-        while at < found {
-            let mut bytes = [0; CHUNK_HEADER_BYTES];
-            read(&*file, &mut bytes, &path, at, found)?;
-            let header = ChunkHeader::parse(&bytes, &path, at)?;
-            payload.clear();
-            let rest = found - at - CHUNK_HEADER_BYTES as u64;
-            if u64::from(header.payload_bytes) > rest {
-                let expected = header.payload_bytes;
-                let detail = format!("found {rest} bytes of payload, expected {expected}");
-                return Err(damaged(&path, at, detail));
-            }
-            payload.resize(header.payload_bytes as usize, 0);
-            read(
-                &*file,
-                &mut payload,
-                &path,
-                at + CHUNK_HEADER_BYTES as u64,
-                found,
-            )?;
-            header.check(snapshot.number, &bytes, &payload, &path, at)?;
-            self.load_chunk(&header, &payload, &mut places)
-                .map_err(|detail| damaged(&path, at, detail))?;
+        let mut data = DataReader::open(&*env.disk, folder, snapshot)?;
+        let mut places = Vec::new();
+        while let Some(chunk) = data.chunk()? {
+            data.pass(&chunk);
+            self.load_chunk(&chunk, &mut places)
+                .map_err(|detail| data.error(&chunk, detail))?;
             self.make_room();
             self.write_blocks()?;
-            at += CHUNK_HEADER_BYTES as u64 + u64::from(header.payload_bytes);
         }
         Ok(places)
     }
 
     /// Takes a chunk whose checksum is right. An error says what is wrong with it nevertheless.
-    fn load_chunk(
-        &mut self,
-        header: &ChunkHeader,
-        payload: &[u8],
-        places: &mut Vec<Place>,
-    ) -> Result<(), String> {
+    fn load_chunk(&mut self, chunk: &DataChunk, places: &mut Vec<Place>) -> Result<(), String> {
+        let header = &chunk.header;
         let tables = self.tables.len();
         let table = self.tables.get_mut(usize::from(header.table.0));
         let table = table
@@ -136,7 +89,7 @@ impl Partition {
         let mut count = 0;
         match header.kind {
             ChunkKind::Rows => {
-                for row in rows(payload) {
+                for row in chunk.rows() {
                     let row = row.and_then(|row| table.layout.split(row));
                     let row = row.ok_or("found other bytes, expected a row of its table")?;
                     table.insert(row).map_err(|problem| problem.to_string())?;
@@ -144,12 +97,8 @@ impl Partition {
                 }
             }
             ChunkKind::Evicted => {
-                for entry in payload.chunks_exact(ENTRY_BYTES) {
-                    let number = |at: usize| {
-                        u32::from_le_bytes(entry[at..at + 4].try_into().expect("four bytes"))
-                    };
-                    let (block, at) = (BlockId(number(0)), number(4));
-                    places.push((BlockPlace { block, at }, header.table));
+                for place in chunk.places() {
+                    places.push((place, header.table));
                     count += 1;
                 }
             }
@@ -259,20 +208,4 @@ impl Partition {
         }
         Ok(())
     }
-}
-
-fn read(
-    file: &dyn ReadableFile,
-    buffer: &mut [u8],
-    path: &Path,
-    offset: u64,
-    length: u64,
-) -> Result<(), PrimaryError> {
-    if offset + buffer.len() as u64 > length {
-        let (found, expected) = (length - offset, buffer.len());
-        let detail = format!("found {found} bytes, expected {expected} at least");
-        return Err(damaged(path, offset, detail));
-    }
-    let read = file.read_exact_at(buffer, offset);
-    read.map_err(|error| io_failed("read", path, &error))
 }

@@ -3,7 +3,7 @@
 //! * [`capture`]: what is copied from a table, on the partition's thread.
 //! * [`making`]: when a snapshot begins, goes on and is complete.
 //! * [`snapshot_writer`]: what writes it; [`chunk`]: its data file; [`manifest`]: which there are;
-//!   [`leftovers`]: what is no longer needed.
+//!   [`data_reader`]: the file read again; [`leftovers`]: what is no longer needed.
 //! * [`loading`]: how a partition is made from one.
 //!
 //! A snapshot holds the rows in memory, and of the evicted ones their places: blocks are never written
@@ -14,6 +14,7 @@
 
 mod capture;
 mod chunk;
+mod data_reader;
 mod leftovers;
 mod loading;
 mod making;
@@ -25,6 +26,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 pub(crate) use capture::{Capture, append_row};
+pub(crate) use chunk::ChunkKind;
+pub(crate) use data_reader::DataReader;
 pub(crate) use leftovers::remove_leftovers;
 pub(crate) use making::Snapshots;
 pub use making::{SnapshotOptions, SnapshotStatistics};

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use super::capture::Copied;
 use super::chunk::{ChunkKind, chunk, file_header};
+use super::data_reader::rows;
 use super::leftovers::remove_leftovers;
 use super::manifest::{SnapshotRecord, TableRecord, write_manifest};
 use super::{SnapshotNumber, data_path};
@@ -210,18 +211,4 @@ impl SnapshotWriter {
             let _ = self.env.disk.remove(&data.path);
         }
     }
-}
-
-/// The rows of a chunk; `None` for one that is cut.
-pub(super) fn rows(mut payload: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
-    std::iter::from_fn(move || {
-        if payload.is_empty() {
-            return None;
-        }
-        let row = payload
-            .split_first_chunk::<4>()
-            .and_then(|(length, rest)| rest.split_at_checked(u32::from_le_bytes(*length) as usize));
-        payload = row.map_or(&[], |(_, rest)| rest);
-        Some(row.map(|(row, _)| row))
-    })
 }

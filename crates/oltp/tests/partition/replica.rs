@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oltp::change_feed::CommittedTransaction;
-use oltp::{ChangeFeed, RowImage};
+use oltp::{ChangeFeed, CommittedChanges, RowImage};
 use types::{CommitPosition, Value};
 
 use crate::model::{Model, Rows};
@@ -14,6 +14,8 @@ pub struct Replica {
     pub state: Model,
     /// It has everything up to here.
     pub position: CommitPosition,
+    /// Parts of copies that it was given, since the last one began.
+    pub copied_parts: usize,
 }
 
 type Row = (i64, (i64, Option<Vec<u8>>));
@@ -53,6 +55,10 @@ impl Replica {
     /// says. Hands what each transaction has changed to `each`.
     pub fn follow(&mut self, feed: &ChangeFeed, mut each: impl FnMut(CommitPosition, Difference)) {
         while let Some(changes) = feed.take(500).expect("nothing fails") {
+            if changes.copy().is_some() {
+                self.copy(&changes);
+                continue;
+            }
             for transaction in changes.transactions() {
                 assert_eq!(transaction.position.0, self.position.0 + 1, "in order");
                 let before = self.state.clone();
@@ -61,6 +67,22 @@ impl Replica {
                 each(self.position, difference(&before, &self.state));
             }
             assert_eq!(changes.last(), self.position);
+        }
+    }
+
+    /// Takes one part of a copy, or some transactions.
+    pub fn copy(&mut self, changes: &CommittedChanges) {
+        let part = changes.copy().expect("a copy");
+        if part.is_first {
+            *self = Self::default();
+        }
+        self.copied_parts += 1;
+        for transaction in changes.transactions() {
+            assert_eq!(transaction.position, changes.last());
+            self.apply(&transaction);
+        }
+        if part.is_last {
+            self.position = changes.last();
         }
     }
 

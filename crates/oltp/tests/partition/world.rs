@@ -40,7 +40,8 @@ pub fn open_for_replica(
     Partition::open(&environment(disk), Path::new(FOLDER), plan)
 }
 
-fn plan(anti_cache: Option<AntiCacheOptions>, has_log: bool) -> PartitionPlan {
+/// What the partition is made of.
+pub fn plan(anti_cache: Option<AntiCacheOptions>, has_log: bool) -> PartitionPlan {
     PartitionPlan {
         tables: tables(),
         procedures: vec![Arc::new(Script)],
