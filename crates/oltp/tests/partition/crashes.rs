@@ -16,7 +16,8 @@ const IDS: i64 = 400;
 /// Disks that would be found, each with the position that was durable then.
 type Images = Arc<Mutex<Vec<(SimulatedDisk, u64)>>>;
 
-fn some_crash(random: &mut StdRng) -> Crash {
+/// A crash of some kind.
+pub fn some_crash(random: &mut StdRng) -> Crash {
     match random.random_range(0..4) {
         0 => Crash::Kill,
         1 => Crash::PowerCut { keep: 0.0 },
@@ -97,17 +98,23 @@ fn go(
     }
 }
 
+/// So many histories, unless more are asked for.
+pub fn seeds(runs: u64) -> std::ops::Range<u64> {
+    let number = |name: &str, default| {
+        std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+    };
+    let first = number("HEDGEROW_PRIMARY_SEED", 0);
+    first..first + number("HEDGEROW_PRIMARY_RUNS", runs)
+}
+
 /// `HEDGEROW_PRIMARY_RUNS` runs more histories, `HEDGEROW_PRIMARY_SEED` says which is the first.
 #[test]
 fn acknowledged_is_durable_whenever_the_process_ends() {
     let (mut checked, mut from_snapshots) = (0_u64, 0_u64);
     let mut contents = std::collections::HashSet::new();
-    let seeds = |name: &str, default| {
-        std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
-    };
-    let first = seeds("HEDGEROW_PRIMARY_SEED", 0);
-    let runs = seeds("HEDGEROW_PRIMARY_RUNS", 12);
-    for seed in first..first + runs {
+    let seeds = seeds(12);
+    let runs = seeds.end - seeds.start;
+    for seed in seeds {
         let mut random = StdRng::seed_from_u64(seed);
         let disk = SimulatedDisk::new(seed);
         let durable = Arc::new(Mutex::new(0));

@@ -4,6 +4,7 @@ mod answers;
 mod crashes;
 mod evictions;
 mod feed;
+mod feed_crashes;
 mod model;
 mod procedures;
 mod replica;

@@ -60,17 +60,30 @@ impl Replica {
                 continue;
             }
             for transaction in changes.transactions() {
-                assert_eq!(transaction.position.0, self.position.0 + 1, "in order");
                 let before = self.state.clone();
-                self.apply(&transaction);
-                self.position = transaction.position;
+                self.apply_next(&transaction);
                 each(self.position, difference(&before, &self.state));
             }
             assert_eq!(changes.last(), self.position);
         }
     }
 
-    /// Takes one part of a copy, or some transactions.
+    /// Takes something, if there is anything.
+    pub fn take(&mut self, feed: &ChangeFeed, bytes_max: usize) {
+        match feed.take(bytes_max).expect("nothing fails") {
+            Some(changes) if changes.copy().is_some() => self.copy(&changes),
+            Some(changes) => changes.transactions().for_each(|t| self.apply_next(&t)),
+            None => {}
+        }
+    }
+
+    fn apply_next(&mut self, transaction: &CommittedTransaction<'_>) {
+        assert_eq!(transaction.position.0, self.position.0 + 1, "in order");
+        self.apply(transaction);
+        self.position = transaction.position;
+    }
+
+    /// Takes one part of a copy.
     pub fn copy(&mut self, changes: &CommittedChanges) {
         let part = changes.copy().expect("a copy");
         if part.is_first {

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use oltp::{
-    AntiCacheOptions, Call, ColumnDefinition, Columns, Completion, IndexId, IndexKind, Outcome,
-    PartitionNumber, PartitionPlan, PartitionSet, Primary, Procedure, ProcedureNumber, Stop,
-    TableDefinition, TableNumber, Ticket, Transaction,
+    AntiCacheOptions, Call, ColumnDefinition, Columns, Completion, FeedStart, IndexId, IndexKind,
+    Outcome, PartitionNumber, PartitionPlan, PartitionSet, Primary, Procedure, ProcedureNumber,
+    RowImage, Stop, TableDefinition, TableNumber, Ticket, Transaction,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sim::{Crash, SimulatedDisk, environment};
-use types::{ColumnType, Value};
+use types::{ColumnType, CommitPosition, Value};
 
 const PARTITIONS: u16 = 3;
 const ACCOUNTS: i64 = 300;
@@ -161,6 +161,16 @@ impl Procedure for Show {
 }
 
 fn open(disk: &SimulatedDisk, partitions: u16, memory_bytes: Option<usize>) -> Primary {
+    open_for_replica(disk, partitions, memory_bytes, 0)
+}
+
+/// The same for a replica that has everything up to a position.
+fn open_for_replica(
+    disk: &SimulatedDisk,
+    partitions: u16,
+    memory_bytes: Option<usize>,
+    after: u64,
+) -> Primary {
     let columns = vec![
         ColumnDefinition::new("id", ColumnType::Int64),
         ColumnDefinition::new("balance", ColumnType::Int64),
@@ -176,7 +186,11 @@ fn open(disk: &SimulatedDisk, partitions: u16, memory_bytes: Option<usize>) -> P
             ..AntiCacheOptions::new(bytes)
         }),
         has_log: true,
-        feed: None,
+        // What nobody takes would be memory that rows need.
+        feed: memory_bytes.is_none().then_some(FeedStart {
+            after: CommitPosition(after),
+            bytes_max: 16 << 20,
+        }),
     };
     let opened = Primary::open(&environment(disk), Path::new("/primary"), &plan, partitions);
     opened.expect("nothing fails")
@@ -332,6 +346,27 @@ fn accounts(primary: &Primary) -> BTreeMap<i64, i64> {
         .collect()
 }
 
+/// Carries out what the feed says, in the order of the log.
+fn follow(primary: &Primary, mut position: u64, accounts: &mut BTreeMap<i64, i64>) {
+    let feed = primary.change_feed().expect("it was asked for");
+    let int = |image: &RowImage<'_>, column| match image.value(column) {
+        Value::Int(int) => int,
+        other => panic!("{other:?}"),
+    };
+    while let Some(changes) = feed.take(1_000).expect("nothing fails") {
+        for transaction in changes.transactions() {
+            position += 1;
+            assert_eq!(transaction.position.0, position);
+            for change in transaction.changes() {
+                let new = change.new.expect("no account goes");
+                let before = accounts.insert(int(&new, 0), int(&new, 1));
+                assert_eq!(before, change.old.map(|old| int(&old, 1)));
+            }
+        }
+    }
+    assert_eq!(position, primary.durable().0);
+}
+
 fn model_of(all: &Committed, durable: u64) -> BTreeMap<i64, i64> {
     let mut model = BTreeMap::new();
     for (position, call) in &*all.lock().expect("no panic") {
@@ -343,7 +378,8 @@ fn model_of(all: &Committed, durable: u64) -> BTreeMap<i64, i64> {
 }
 
 /// Runs threads, one a partition; afterwards the accounts are those of the committed calls in the
-/// order of their positions, then and after recovery, with as many partitions or one.
+/// order of their positions, then and after recovery, with as many partitions or one; and so they are
+/// at a replica, which is told what happened in this order.
 fn compare_with_model(seed: u64, memory_bytes: Option<usize>) {
     let disk = SimulatedDisk::new(seed);
     let all = Committed::default();
@@ -364,9 +400,18 @@ fn compare_with_model(seed: u64, memory_bytes: Option<usize>) {
     let restarts = primary.look(PartitionNumber(0), restarts);
     assert_eq!(restarts > 20, memory_bytes.is_some(), "{restarts}");
     settle(&primary, 5);
+    if memory_bytes.is_none() {
+        let mut followed = BTreeMap::new();
+        follow(&primary, 0, &mut followed);
+        assert_eq!(followed, expected);
+    }
     drop(primary);
-    for partitions in [PARTITIONS, 1] {
-        assert_eq!(accounts(&open(&disk, partitions, None)), expected);
+    for (partitions, after) in [(PARTITIONS, 400), (1, 900)] {
+        let primary = open_for_replica(&disk, partitions, None, after);
+        assert_eq!(accounts(&primary), expected);
+        let mut followed = model_of(&all, after);
+        follow(&primary, after, &mut followed);
+        assert_eq!(followed, expected);
     }
 }
 
