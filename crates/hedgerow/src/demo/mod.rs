@@ -34,6 +34,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use oltp::SnapshotOptions;
 use replication::orders::{self, OrderOptions, Table};
 use replication::primary::source::KIND;
 use replication::primary::{Clients, Ended, PrimaryOptions, PrimarySource};
@@ -181,6 +182,7 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     let primary = PrimaryOptions {
         folder: directory.path().join(PRIMARY_DIRECTORY),
         memory_bytes: arguments.primary_memory().bytes(),
+        snapshots: SnapshotOptions::default(),
         tables: Table::of_primary(),
         procedures: orders::calls::procedures(),
         identity: orders::identity(arguments.seed),

@@ -11,6 +11,7 @@ use arrow_array::types::{Decimal128Type, Int16Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use env::Env;
 use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
+use oltp::SnapshotOptions;
 use parking_lot::Mutex;
 use types::ColumnType;
 
@@ -32,6 +33,9 @@ const SEED: u64 = 5;
 
 /// Less than the rows of some thousand orders take.
 const PRIMARY_BYTES: usize = 9 << 20;
+
+/// Some snapshots are made while they are placed.
+const LOG_BYTES: u64 = 256 << 10;
 
 /// A primary, the desk that calls it, and its replica, in a directory.
 struct Running {
@@ -59,6 +63,10 @@ impl Running {
         let primary = PrimaryOptions {
             folder: directory.join("primary"),
             memory_bytes: PRIMARY_BYTES,
+            snapshots: SnapshotOptions {
+                log_bytes: Some(LOG_BYTES),
+                ..SnapshotOptions::default()
+            },
             tables: Table::of_primary(),
             procedures: orders::calls::procedures(),
             identity: orders::identity(seed),
@@ -91,11 +99,11 @@ impl Running {
         let desk = OrderDesk::new(options, session, env.clock.clone());
         let (progress, stop) = (desk.progress(), Stop::new());
         let desk_stop = stop.clone();
-        let taking = std::thread::spawn(move || match desk.run(&desk_stop) {
+        let taking = std::thread::Builder::new().spawn(move || match desk.run(&desk_stop) {
             Err(error) if !desk_stop.is_set() => tracing::debug!(%error, "the desk has ended"),
             _ => {}
         });
-        threads.lock().push(taking);
+        threads.lock().push(taking.expect("it starts"));
         Self {
             env,
             store,
@@ -256,6 +264,36 @@ fn what_the_replica_has_lost_the_primary_tells_again() {
         assert_eq!(running.commands_visible(), 1 + 2_000 * round);
         running.stop();
     }
+}
+
+#[test]
+fn a_replica_that_was_lost_is_copied_from_its_primary() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let first = Running::start(directory.path(), SEED, 12_000);
+    first.check_to_the_end();
+    // Snapshots wait for the replica: without it they are made, and the log before them goes.
+    first.store.flush().expect("flushes");
+    first.stop();
+    let second = Running::start(directory.path(), SEED, 3_000);
+    second.check_to_the_end();
+    second.stop();
+    let entries = std::fs::read_dir(directory.path()).expect("it is there");
+    for entry in entries.map(|entry| entry.expect("it can be listed")) {
+        let path = entry.path();
+        if path.ends_with("primary") {
+            let log = path.join("commands-0000000000.log");
+            assert!(!log.exists(), "the log reaches back to the beginning");
+        } else if path.is_dir() {
+            std::fs::remove_dir_all(path).expect("it goes");
+        } else {
+            std::fs::remove_file(path).expect("it goes");
+        }
+    }
+    let third = Running::start(directory.path(), SEED, 1_000);
+    third.check_to_the_end();
+    assert_eq!(third.commands_visible(), 1 + 16_000);
+    third.assert_equals_primary();
+    third.stop();
 }
 
 #[test]

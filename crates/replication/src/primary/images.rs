@@ -2,6 +2,9 @@
 //!
 //! A row that has come or was updated becomes a put with all its cells, one that is gone a delete with its
 //! key. (One that gets another key is gone and comes.) No tree is read.
+//!
+//! A replica that has nothing, or too little, gets all rows first: what it has is truncated, and nothing is
+//! published until the copy is whole.
 
 use oltp::change_feed::{ChangedRow, CommittedChanges, RowImage};
 use types::{
@@ -38,28 +41,35 @@ impl Images {
 
     /// The batch of some changes.
     pub(super) fn batch(&mut self, changes: &CommittedChanges) -> ChangeBatch {
+        let position = changes.last();
+        let is_whole = changes.copy().is_none_or(|part| part.is_last);
         let mut batch = ChangeBatch {
-            committed: Some(changes.last()),
-            resume: changes.last().0,
+            committed: is_whole.then_some(position),
+            resume: position.0,
             ..ChangeBatch::default()
         };
+        if changes.copy().is_some_and(|part| part.is_first) {
+            let truncate = |table: &TableRows| TableChange::Truncate {
+                table: table.id,
+                position,
+            };
+            batch.changes.extend(self.tables.iter().map(truncate));
+        }
         for transaction in changes.transactions() {
             for change in transaction.changes() {
                 self.tables[usize::from(change.table.0)].append(&change, transaction.position);
             }
-            batch.transactions += 1;
+            batch.transactions += u64::from(is_whole);
             batch.commit_time_us = transaction.time_us;
         }
         let filled = self
             .tables
             .iter_mut()
             .filter(|table| !table.builder.is_empty());
-        batch.changes = filled
-            .map(|table| TableChange::Rows {
-                table: table.id,
-                rows: table.builder.build(),
-            })
-            .collect();
+        batch.changes.extend(filled.map(|table| TableChange::Rows {
+            table: table.id,
+            rows: table.builder.build(),
+        }));
         batch
     }
 }

@@ -1,7 +1,7 @@
 //! The primary as a source of changes.
 //!
 //! 1. Preparing makes the tables of a new replica, or checks that those it has are the primary's, and opens
-//!    the primary: its feed begins where the replica ends.
+//!    the primary: its feed begins where the replica ends, or with a copy of all rows.
 //! 2. Running starts the primary's threads and hands batches on as they become durable there.
 //! 3. What the replica has made durable is confirmed to the feed, so that the primary may forget it.
 //!
@@ -39,8 +39,6 @@ const FEED_BYTES_MAX: usize = 64 << 20;
 const BATCH_BYTES: usize = 4 << 20;
 /// How long to wait for changes before looking whether to stop.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Bytes of the log after which a snapshot is made: what a start runs again at most.
-const LOG_BYTES: u64 = 64 << 20;
 
 /// What a primary is made of.
 pub struct PrimaryOptions {
@@ -48,6 +46,8 @@ pub struct PrimaryOptions {
     pub folder: PathBuf,
     /// Bytes of memory for rows, indexes and bookkeeping.
     pub memory_bytes: usize,
+    /// When snapshots are made: what they make superfluous of the log a start need not run again.
+    pub snapshots: SnapshotOptions,
     /// Its tables, in the order of their numbers.
     pub tables: Vec<PrimaryTable>,
     /// Its procedures, in the order of their numbers.
@@ -152,10 +152,7 @@ impl PrimarySource {
             }),
         };
         let mut partition = Partition::open(&self.env, &self.options.folder, plan)?;
-        partition.set_snapshot_options(SnapshotOptions {
-            log_bytes: Some(LOG_BYTES),
-            ..SnapshotOptions::default()
-        })?;
+        partition.set_snapshot_options(self.options.snapshots)?;
         Ok(partition)
     }
 
@@ -256,11 +253,17 @@ fn follow(
         match changes.take(BATCH_BYTES).map_err(refused)? {
             None => changes.wait(PATIENCE),
             Some(taken) => {
+                if taken.copy().is_some_and(|part| part.is_first) {
+                    feed.status.set_state(SourceState::Copying, None);
+                }
                 feed.status.set_sent(taken.last());
                 let batch = images.batch(&taken);
                 feed.status.set_received(taken.last());
                 if !feed.hand_over(batch) {
                     return Ok(());
+                }
+                if taken.copy().is_some_and(|part| part.is_last) {
+                    feed.status.set_state(SourceState::CatchingUp, None);
                 }
             }
         }

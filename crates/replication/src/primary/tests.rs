@@ -122,7 +122,8 @@ impl Running {
             observed: Observed::default(),
             stop: stop.clone(),
         });
-        let thread = std::thread::spawn(move || host.run().expect("nothing fails"));
+        let thread = std::thread::Builder::new().spawn(move || host.run().expect("nothing fails"));
+        let thread = thread.expect("it starts");
         Self {
             clients,
             log,
