@@ -225,11 +225,6 @@ impl Partition {
             return;
         };
         anti_cache.drop_written();
-        for (number, result) in anti_cache.take_synced() {
-            if let Some(snapshots) = &mut self.snapshots {
-                snapshots.blocks_synced(&mut self.tables, number, result);
-            }
-        }
         let room = anti_cache.room_bytes();
         let used = |partition: &Self, beside: &AntiCache| {
             let promised = partition.waiting.promised_bytes();

@@ -213,9 +213,14 @@ impl Partition {
         (kept, passed_over): (&[SnapshotRecord], &[SnapshotRecord]),
         is_copied: bool,
     ) -> Result<Self, PrimaryError> {
-        let (own_kept, own_passed_over) = (kept.to_vec(), passed_over.to_vec());
-        let snapshots = Snapshots::new(env, folder.into(), &plan.tables, own_kept, own_passed_over);
-        self.snapshots = Some(snapshots);
+        self.snapshots = Some(Snapshots::new(
+            env,
+            folder.into(),
+            &plan.tables,
+            kept.to_vec(),
+            passed_over.to_vec(),
+            self.block_files(),
+        ));
         let mut first = SegmentNumber(0);
         if let Some(snapshot) = kept.last() {
             self.load(env, folder, snapshot)?;

@@ -3,10 +3,10 @@
 //! A block's number says which file it is in and where, so nothing has to be looked up. Blocks that are
 //! written together go out in one sequential write. A write that failed is cut off and tried again:
 //! until it succeeds the partition keeps the block in memory. Files are synced when a snapshot is to
-//! name them, and not before.
+//! name them, and not before; blocks are written meanwhile.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ use super::block::Block;
 use super::open_files::OpenFiles;
 use crate::error::{PrimaryError, damaged, io_failed};
 use crate::evicted_entries::BlockId;
-use crate::snapshot::SnapshotNumber;
 use crate::work_queue::WorkQueue;
 
 /// Blocks that are written in one go at most.
@@ -31,15 +30,6 @@ pub(crate) struct FileNumber(pub(crate) u32);
 pub(crate) enum WriteJob {
     Write(Arc<Block>),
     Remove(FileNumber),
-    /// Everything that was written is made durable, for this snapshot.
-    Sync(SnapshotNumber),
-}
-
-/// What the writer has done.
-pub(crate) enum WriteDone {
-    Written(BlockId),
-    /// Everything before is durable, or it is not known whether it ever will be.
-    Synced(SnapshotNumber, Result<(), PrimaryError>),
 }
 
 /// A block that was asked for.
@@ -51,7 +41,8 @@ pub struct BlockFiles {
     folder: PathBuf,
     block_bytes: usize,
     blocks_per_file: u32,
-    pub(crate) writes: WorkQueue<WriteJob, WriteDone>,
+    /// Done are the blocks that were written.
+    pub(crate) writes: WorkQueue<WriteJob, BlockId>,
     pub(crate) fetches: WorkQueue<BlockId, Fetched>,
     readers: Mutex<OpenFiles>,
     appended: Mutex<Appended>,
@@ -75,9 +66,21 @@ struct AppendedFile {
 }
 
 impl Appended {
+    /// Whether the file is complete and was not synced.
+    fn is_unsynced(&self, number: FileNumber) -> bool {
+        self.unsynced
+            .iter()
+            .any(|(unsynced, _)| *unsynced == number)
+    }
+
+    /// The file was synced, or is not needed.
+    fn forget_unsynced(&mut self, number: FileNumber) {
+        self.unsynced.retain(|(unsynced, _)| *unsynced != number);
+    }
+
     /// The file will be removed.
     fn forget(&mut self, number: FileNumber) {
-        self.unsynced.retain(|(unsynced, _)| *unsynced != number);
+        self.forget_unsynced(number);
         if self.file.as_ref().is_some_and(|file| file.number == number) {
             self.file = None;
         }
@@ -156,13 +159,6 @@ impl BlockFiles {
                 // the blocks behind from being written.
                 let _ = self.remove(*number);
                 Ok(())
-            }
-            [WriteJob::Sync(snapshot)] => {
-                let synced = self.sync(&mut appended);
-                let done = WriteDone::Synced(*snapshot, synced.clone());
-                self.writes.finish(done);
-                // Trying again would prove nothing.
-                return synced.map(|()| true);
             }
             jobs => self.append(&mut appended, jobs),
         };
@@ -270,32 +266,57 @@ impl BlockFiles {
         target.length += bytes.len() as u64;
         blocks
             .by_ref()
-            .for_each(|block| self.writes.finish(WriteDone::Written(block.id)));
+            .for_each(|block| self.writes.finish(block.id));
         Ok(())
     }
 
-    fn sync(&self, appended: &mut Appended) -> Result<(), PrimaryError> {
-        let current = appended
-            .file
-            .as_ref()
-            .map(|file| (file.number, file.length));
-        for (number, length) in appended.unsynced.iter().copied().chain(current) {
-            let path = self.path(number);
-            let open = match appended.file.as_mut().filter(|file| file.number == number) {
-                Some(file) => &mut file.file,
-                None => &mut None,
-            };
-            if open.is_none() {
-                let file = self.env.disk.open_append(&path, length);
-                *open = Some(file.map_err(|error| io_failed("cut", &path, &error))?);
-            }
-            let file = open.as_mut().expect("it was opened above");
-            file.sync()
-                .map_err(|error| io_failed("sync", &path, &error))?;
+    /// Makes everything durable that was written before. Others may write and remove meanwhile: each file is
+    /// synced by a handle that nobody appends to. After an error it is not known what ever will be durable.
+    pub(crate) fn sync(&self) -> Result<(), PrimaryError> {
+        let (complete, current) = self.unsynced()?;
+        if let Some((path, mut file)) = current {
+            sync_file(&path, &mut *file)?;
         }
-        appended.unsynced.clear();
+        for (number, length) in complete {
+            let path = self.path(number);
+            match self.env.disk.open_append(&path, length) {
+                Ok(mut file) => sync_file(&path, &mut *file)?,
+                // Nothing was left in it, so it was removed.
+                Err(_) if !self.appended.lock().is_unsynced(number) => {}
+                Err(error) => return Err(io_failed("open", &path, &error)),
+            }
+            self.appended.lock().forget_unsynced(number);
+        }
         let synced = self.env.disk.sync_directory(&self.folder);
         synced.map_err(|error| io_failed("sync", &self.folder, &error))
+    }
+
+    /// Files that are complete, with their lengths, and the one that is being appended to: what is appended later
+    /// has a handle of its own.
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn unsynced(
+        &self,
+    ) -> Result<
+        (
+            Vec<(FileNumber, u64)>,
+            Option<(PathBuf, Box<dyn WritableFile>)>,
+        ),
+        PrimaryError,
+    > {
+        let mut appended = self.appended.lock();
+        let complete = appended.unsynced.clone();
+        let Some(target) = &mut appended.file else {
+            return Ok((complete, None));
+        };
+        let path = self.path(target.number);
+        let file = match target.file.take() {
+            Some(file) => file,
+            None => {
+                let file = self.env.disk.open_append(&path, target.length);
+                file.map_err(|error| io_failed("cut", &path, &error))?
+            }
+        };
+        Ok((complete, Some((path, file))))
     }
 
     fn remove(&self, number: FileNumber) -> Result<(), PrimaryError> {
@@ -314,8 +335,12 @@ impl BlockFiles {
     }
 }
 
+fn sync_file(path: &Path, file: &mut dyn WritableFile) -> Result<(), PrimaryError> {
+    file.sync().map_err(|error| io_failed("sync", path, &error))
+}
+
 /// The number of a file of blocks; `None` for any other file.
-fn number_of(path: &std::path::Path) -> Option<FileNumber> {
+fn number_of(path: &Path) -> Option<FileNumber> {
     let name = path.file_name()?.to_str()?;
     let number = name.strip_prefix("blocks-")?.strip_suffix(".data")?;
     number.parse().ok().map(FileNumber)
@@ -323,7 +348,11 @@ fn number_of(path: &std::path::Path) -> Option<FileNumber> {
 
 #[cfg(test)]
 mod tests {
-    use sim::{Fault, Faults, SimulatedDisk, environment};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc;
+    use std::thread;
+
+    use sim::{Crash, Fault, Faults, SimulatedDisk, environment};
 
     use super::*;
     use crate::anti_cache::block::BlockBuilder;
@@ -383,5 +412,37 @@ mod tests {
         assert!(!files.write().expect("nothing fails"));
         files.read(BlockId(0)).expect("it could not be removed");
         files.read(BlockId(1)).expect("it was written");
+    }
+    /// However long a sync takes: blocks are written and empty files removed meanwhile, and what was written
+    /// before is durable then.
+    #[test]
+    fn blocks_are_written_while_others_are_synced() {
+        let disk = SimulatedDisk::new(1);
+        let files = Arc::new(files(&disk));
+        (0..3).for_each(|number| submit(&files, number));
+        while files.write().expect("nothing fails") {}
+        let (others, is_first) = (Arc::clone(&files), AtomicBool::new(true));
+        disk.watch(Some(Arc::new(move |_| {
+            if !is_first.swap(false, Ordering::Relaxed) {
+                return;
+            }
+            // The sync has begun.
+            others.writes.submit(WriteJob::Remove(FileNumber(1)));
+            submit(&others, 3);
+            let (files, (done, is_done)) = (Arc::clone(&others), mpsc::channel());
+            let writer = thread::Builder::new().name("writer".into());
+            let started = writer.spawn(move || {
+                while files.write().expect("nothing fails") {}
+                done.send(()).expect("it is waited for");
+            });
+            started.expect("there are threads");
+            let patience = Duration::from_secs(60);
+            is_done.recv_timeout(patience).expect("it does not wait");
+        })));
+        files.sync().expect("nothing fails");
+        let found = self::files(&disk.crash(Crash::PowerCut { keep: 0.0 }));
+        for (number, is_there) in [(0, true), (1, false), (2, true)] {
+            assert_eq!(found.read(BlockId(number)).is_ok(), is_there, "{number}");
+        }
     }
 }

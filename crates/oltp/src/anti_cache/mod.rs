@@ -22,21 +22,20 @@ mod uneviction;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::error::PrimaryError;
 use crate::evicted_entries::BlockId;
 use crate::options::AntiCacheOptions;
 use crate::pointer::EvictedId;
 use crate::pointer::TupleId;
 use crate::row_layout::RowBuffer;
-use crate::snapshot::{BlockGeometry, SnapshotNumber};
+use crate::snapshot::BlockGeometry;
 use crate::statistics::AntiCacheStatistics;
 use crate::stop::Stop;
 use crate::table::{ChainEnd, Table};
 use crate::transaction::FetchNow;
 pub(crate) use block::Block;
 pub use block_files::BlockFiles;
+use block_files::WriteJob;
 pub(crate) use block_files::{Fetched, FileNumber};
-use block_files::{WriteDone, WriteJob};
 use block_table::BlockTable;
 pub(crate) use pins::{Pin, Pins};
 
@@ -52,8 +51,6 @@ pub(crate) struct AntiCache {
     buffers: HashMap<BlockId, Arc<Block>>,
     /// Files without rows that blocks are still being read from.
     emptied: Vec<FileNumber>,
-    /// Syncs that were done, for which snapshot.
-    synced: Vec<(SnapshotNumber, Result<(), PrimaryError>)>,
     /// How much each table is due to give, by its number.
     dues: Vec<f64>,
     scratch: RowBuffer,
@@ -71,7 +68,6 @@ impl AntiCache {
             files,
             buffers: HashMap::new(),
             emptied: Vec::new(),
-            synced: Vec::new(),
             dues: vec![0.0; tables],
             scratch: RowBuffer::default(),
         }
@@ -79,22 +75,19 @@ impl AntiCache {
 
     /// Lets go of what was written meanwhile.
     pub(crate) fn drop_written(&mut self) {
-        for done in self.files.writes.take_done() {
-            match done {
-                WriteDone::Written(block) => drop(self.buffers.remove(&block)),
-                WriteDone::Synced(snapshot, result) => self.synced.push((snapshot, result)),
-            }
+        for block in self.files.writes.take_done() {
+            self.buffers.remove(&block);
         }
     }
 
-    /// Has everything that was evicted made durable, for a snapshot.
-    pub(crate) fn sync(&self, snapshot: SnapshotNumber) {
-        self.files.writes.submit(WriteJob::Sync(snapshot));
+    /// The block that will be made next.
+    pub(crate) fn next_block(&self) -> BlockId {
+        self.next_block
     }
 
-    /// The syncs that were done since the last call.
-    pub(crate) fn take_synced(&mut self) -> Vec<(SnapshotNumber, Result<(), PrimaryError>)> {
-        std::mem::take(&mut self.synced)
+    /// Whether all blocks before this one were written.
+    pub(crate) fn has_written(&self, before: BlockId) -> bool {
+        self.buffers.keys().all(|block| *block >= before)
     }
 
     /// How blocks lie in their files.

@@ -1,11 +1,11 @@
 //! A snapshot from its beginning to its end, on the partition's thread.
 //!
 //! 1. It begins between two transactions: position and places are noted, all tables' captures begin,
-//!    the next group of the log starts a new segment, and a sync of all blocks is queued.
+//!    and the next group of the log starts a new segment.
 //! 2. Slices of the tables are copied, not more than the writer keeps up with; what was copied goes to
 //!    the writer chunk by chunk, the rest of a table when it is copied.
-//! 3. When all tables are copied, the blocks synced and the log durable up to the snapshot's position,
-//!    the writer finishes it. Then the oldest snapshot beyond those that are kept is forgotten.
+//! 3. When all tables are copied, the blocks written and the log durable up to the snapshot's position,
+//!    the writer syncs the blocks and finishes it. Then the oldest snapshot beyond those that are kept is forgotten.
 //! 4. One that fails, or holds too much memory because its writer is slow, is discarded: the rest of
 //!    the tables is visited without copying, and the next one may begin.
 
@@ -18,11 +18,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::chunk::ChunkKind;
 use super::manifest::{BlockGeometry, SnapshotRecord, TableRecord};
-use super::snapshot_writer::{Event, Job, SnapshotWriter};
+use super::snapshot_writer::{Event, Job, Left, SnapshotWriter};
 use super::{KEPT_MAX, SnapshotNumber};
-use crate::anti_cache::{AntiCache, FileNumber};
+use crate::anti_cache::{AntiCache, BlockFiles, FileNumber};
 use crate::command_log::CommandLog;
 use crate::error::PrimaryError;
+use crate::evicted_entries::BlockId;
 use crate::partition::Partition;
 use crate::schema::TableDefinition;
 use crate::table::Table;
@@ -113,7 +114,8 @@ pub(crate) struct Snapshots {
 /// The snapshot that is being made.
 struct Current {
     record: SnapshotRecord,
-    are_blocks_synced: bool,
+    /// It may name blocks before this one.
+    next_block: Option<BlockId>,
     is_discarded: bool,
     is_finishing: bool,
 }
@@ -127,11 +129,12 @@ impl Snapshots {
         tables: &[TableDefinition],
         kept: Vec<SnapshotRecord>,
         passed_over: Vec<SnapshotRecord>,
+        blocks: Option<Arc<BlockFiles>>,
     ) -> Self {
         let last = passed_over.last().or(kept.last());
         Self {
             last_number: last.map_or(SnapshotNumber(0), |last| last.number),
-            writer: SnapshotWriter::new(env.clone(), folder, tables),
+            writer: SnapshotWriter::new(env.clone(), folder, tables, blocks),
             options: SnapshotOptions::default(),
             statistics: SnapshotStatistics::default(),
             kept,
@@ -172,7 +175,6 @@ impl Snapshots {
         if let Some(anti_cache) = anti_cache {
             record.geometry = anti_cache.geometry();
             record.block_files = anti_cache.files_in_use();
-            anti_cache.sync(record.number);
         }
         for table in tables {
             table.begin_capture();
@@ -185,7 +187,7 @@ impl Snapshots {
         self.writer.queue.submit(Job::Begin(record.number));
         self.current = Some(Current {
             record,
-            are_blocks_synced: anti_cache.is_none(),
+            next_block: anti_cache.map(AntiCache::next_block),
             is_discarded: false,
             is_finishing: false,
         });
@@ -203,36 +205,17 @@ impl Snapshots {
                     self.current = None;
                     self.statistics.completed += 1;
                 }
-                Event::Failed { error, is_final } => {
-                    if is_final {
+                Event::Failed { error, left } => {
+                    if left == Left::Unknown {
                         // The manifest may name it already: what it needs stays.
                         let record = self.current.as_ref().map(|current| current.record.clone());
                         self.kept.extend(record);
+                    }
+                    if left != Left::Nothing {
                         self.failed = Some(error);
                     }
                     self.discard(tables);
                 }
-            }
-        }
-    }
-
-    /// The blocks that the snapshot may name are durable, or never will be.
-    pub(crate) fn blocks_synced(
-        &mut self,
-        tables: &mut [Table],
-        number: SnapshotNumber,
-        result: Result<(), PrimaryError>,
-    ) {
-        match result {
-            Ok(()) => {
-                let current = self.current.as_mut();
-                if let Some(current) = current.filter(|current| current.record.number == number) {
-                    current.are_blocks_synced = true;
-                }
-            }
-            Err(error) => {
-                self.failed = Some(error);
-                self.discard(tables);
             }
         }
     }
@@ -251,7 +234,12 @@ impl Snapshots {
         self.writer.queue.submit(Job::Discard);
     }
 
-    fn advance(&mut self, tables: &mut [Table], durable: CommitPosition) {
+    fn advance(
+        &mut self,
+        tables: &mut [Table],
+        anti_cache: Option<&AntiCache>,
+        durable: CommitPosition,
+    ) {
         self.take_events(tables);
         if self.current.is_none() {
             return;
@@ -281,7 +269,11 @@ impl Snapshots {
             return;
         }
         let is_durable = durable >= current.record.position;
-        if is_copied && current.are_blocks_synced && is_durable && !current.is_finishing {
+        if current.is_finishing || !is_copied || !is_durable {
+            return;
+        }
+        let blocks = anti_cache.zip(current.next_block);
+        if blocks.is_none_or(|(anti_cache, next)| anti_cache.has_written(next)) {
             current.is_finishing = true;
             let first = (self.kept.len() + 1).saturating_sub(KEPT_MAX);
             self.writer.queue.submit(Job::Finish {
@@ -386,7 +378,7 @@ impl Partition {
             let log = log.lock();
             (log.bytes_since_segment(), log.durable())
         };
-        snapshots.advance(&mut self.tables, durable);
+        snapshots.advance(&mut self.tables, self.anti_cache.as_ref(), durable);
         let is_due = snapshots
             .options
             .log_bytes

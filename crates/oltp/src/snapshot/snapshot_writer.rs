@@ -1,13 +1,14 @@
 //! The writer: puts what the partition has copied on disk, beside its thread.
 //!
 //! 1. A data file is made, and chunks are appended to it as they come. Rows are digested here.
-//! 2. When the partition says that everything was copied and that the blocks are durable, the file and
-//!    its name are synced; then the manifest is replaced.
+//! 2. When the partition says that everything was copied and that the blocks are written, these are synced,
+//!    then the file and its name; then the manifest is replaced.
 //! 3. After that, and only then, older data files and segments of the log that no kept snapshot needs
 //!    are removed. What cannot be removed is removed when the partition is opened.
 //!
 //! **Invariant:** a snapshot that fails leaves what was there before. When it is not known whether the
-//! manifest was replaced, no snapshot is made any more until the next start, and nothing is removed.
+//! manifest was replaced, or whether blocks are durable, no snapshot is made any more until the next start,
+//! and nothing is removed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::data_reader::rows;
 use super::leftovers::remove_leftovers;
 use super::manifest::{SnapshotRecord, TableRecord, write_manifest};
 use super::{SnapshotNumber, data_path};
+use crate::anti_cache::BlockFiles;
 use crate::error::{PrimaryError, io_failed};
 use crate::row_layout::RowLayout;
 use crate::schema::{TableDefinition, TableNumber};
@@ -47,11 +49,22 @@ pub(crate) enum Event {
     /// So many bytes were appended, or are not wanted any more.
     Appended(usize),
     Finished(SnapshotRecord),
-    /// The snapshot failed; `is_final` when there can be no other.
+    /// The snapshot failed.
     Failed {
         error: PrimaryError,
-        is_final: bool,
+        left: Left,
     },
+}
+
+/// What a snapshot that failed leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing: there may be another one.
+    Nothing,
+    /// Blocks of which it is not known whether they are durable: there can be no other.
+    Blocks,
+    /// A manifest of which it is not known whether it names it: there can be no other.
+    Unknown,
 }
 
 /// The data file that is being written.
@@ -68,18 +81,26 @@ pub struct SnapshotWriter {
     env: Env,
     folder: PathBuf,
     layouts: Vec<RowLayout>,
+    /// The files whose blocks snapshots name.
+    blocks: Option<Arc<BlockFiles>>,
     pub(super) queue: WorkQueue<Job, Event>,
     data: Mutex<Option<DataFile>>,
 }
 
 impl SnapshotWriter {
     /// A writer in the partition's folder.
-    pub(crate) fn new(env: Env, folder: PathBuf, tables: &[TableDefinition]) -> Arc<Self> {
+    pub(crate) fn new(
+        env: Env,
+        folder: PathBuf,
+        tables: &[TableDefinition],
+        blocks: Option<Arc<BlockFiles>>,
+    ) -> Arc<Self> {
         let layouts = tables.iter().map(|table| RowLayout::new(&table.columns));
         Arc::new(Self {
             env,
             folder,
             layouts: layouts.collect(),
+            blocks,
             queue: WorkQueue::new(),
             data: Mutex::default(),
         })
@@ -92,7 +113,7 @@ impl SnapshotWriter {
         let Some(job) = self.queue.take(1, |_, _| false).pop() else {
             return Ok(false);
         };
-        let mut is_final = false;
+        let mut left = Left::Nothing;
         let result = match job {
             Job::Begin(number) => self.begin(number).map(|file| *data = Some(file)),
             Job::Append(kind, table, copied) => {
@@ -104,7 +125,7 @@ impl SnapshotWriter {
                 appended
             }
             Job::Finish { record, kept } => match data.take() {
-                Some(file) => self.finish(file, record, kept, &mut is_final),
+                Some(file) => self.finish(file, record, kept, &mut left),
                 None => Ok(()),
             },
             Job::Discard => {
@@ -115,7 +136,7 @@ impl SnapshotWriter {
         if let Err(error) = &result {
             self.remove(&mut data);
             let error = error.clone();
-            self.queue.finish(Event::Failed { error, is_final });
+            self.queue.finish(Event::Failed { error, left });
         }
         result.map(|()| true)
     }
@@ -175,7 +196,7 @@ impl SnapshotWriter {
         mut data: DataFile,
         mut record: SnapshotRecord,
         mut kept: Vec<SnapshotRecord>,
-        is_final: &mut bool,
+        left: &mut Left,
     ) -> Result<(), PrimaryError> {
         let disk = &*self.env.disk;
         for (record, written) in record.tables.iter_mut().zip(&data.tables) {
@@ -184,26 +205,41 @@ impl SnapshotWriter {
             record.digest.merge(written.digest);
         }
         record.data_bytes = data.bytes;
-        let result = data
-            .file
-            .sync()
-            .map_err(|error| io_failed("sync", &data.path, &error))
-            .and_then(|()| {
-                let synced = disk.sync_directory(&self.folder);
-                synced.map_err(|error| io_failed("sync", &self.folder, &error))
-            });
         kept.push(record.clone());
-        let result = result.and_then(|()| write_manifest(disk, &self.folder, &kept, is_final));
-        if let Err(error) = result {
-            if !*is_final {
+        if let Err(error) = self.make_durable(&mut data, &kept, left) {
+            if *left != Left::Unknown {
                 let _ = disk.remove(&data.path);
             }
             return Err(error);
         }
-        *is_final = false;
         remove_leftovers(disk, &self.folder, &kept);
         self.queue.finish(Event::Finished(record));
         Ok(())
+    }
+
+    /// Makes first what the manifest names durable, then the manifest.
+    fn make_durable(
+        &self,
+        data: &mut DataFile,
+        kept: &[SnapshotRecord],
+        left: &mut Left,
+    ) -> Result<(), PrimaryError> {
+        let disk = &*self.env.disk;
+        if let Some(blocks) = &self.blocks {
+            *left = Left::Blocks;
+            blocks.sync()?;
+            *left = Left::Nothing;
+        }
+        let synced = data.file.sync();
+        synced.map_err(|error| io_failed("sync", &data.path, &error))?;
+        let synced = disk.sync_directory(&self.folder);
+        synced.map_err(|error| io_failed("sync", &self.folder, &error))?;
+        let mut is_unknown = false;
+        let written = write_manifest(disk, &self.folder, kept, &mut is_unknown);
+        if written.is_err() && is_unknown {
+            *left = Left::Unknown;
+        }
+        written
     }
 
     fn remove(&self, data: &mut Option<DataFile>) {
