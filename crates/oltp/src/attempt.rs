@@ -42,6 +42,7 @@ impl Partition {
         reply: &mut Vec<u8>,
         may_block: bool,
     ) -> Attempt {
+        self.replay_time.begin_run(&*self.clock);
         let on_evicted = if may_block {
             OnEvicted::Fetch
         } else {
@@ -168,6 +169,7 @@ impl Partition {
         let position = match &self.log {
             Some(log) => {
                 let name = self.procedures[usize::from(call.procedure.0)].name();
+                self.replay_time.log_run(&*self.clock);
                 let mut log = log.lock();
                 let position = log.append(circumstances, name, call.parameters);
                 log.append_changes(circumstances.time_us, changed_rows(self, others));

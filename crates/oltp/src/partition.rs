@@ -31,7 +31,7 @@ use crate::partition_set::PartitionPlace;
 use crate::procedure::Procedure;
 use crate::random::Random;
 use crate::recovery::Recovery;
-use crate::snapshot::Snapshots;
+use crate::snapshot::{ReplayTime, Snapshots};
 use crate::statistics::{AntiCacheStatistics, MemoryUse, TableStatistics};
 use crate::stop::Stop;
 use crate::table::Table;
@@ -54,6 +54,7 @@ pub struct Partition {
     pub(crate) feed: Option<Arc<ChangeFeed>>,
     pub(crate) changed_rows: Option<ChangedRows>,
     pub(crate) snapshots: Option<Snapshots>,
+    pub(crate) replay_time: ReplayTime,
     pub(crate) recovery: Recovery,
     pub(crate) clock: Arc<dyn env::Clock>,
     pub(crate) next_number: u64,
@@ -162,8 +163,11 @@ impl Partition {
         anti_cache.statistics.restarts += 1;
         let may_block = waited.restarts >= anti_cache.options.restarts_max;
         let (call, circumstances) = (waited.call(), waited.circumstances);
-        let mut reply = Vec::new();
+        let (mut reply, before) = (Vec::new(), self.position);
         let attempt = self.attempt(&mut [], call, circumstances, &mut reply, may_block);
+        if self.position > before {
+            self.replay_time.add_reads(waited.pins.len());
+        }
         let outcome = match attempt {
             Attempt::Ended(Ok(position)) => Outcome::Committed(position),
             Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),

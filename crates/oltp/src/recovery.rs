@@ -37,7 +37,7 @@ use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
 use crate::snapshot::{
-    KEPT_MAX, MANIFEST_NAME, SnapshotRecord, Snapshots, read_manifest, remove_leftovers,
+    KEPT_MAX, MANIFEST_NAME, ReplayTime, SnapshotRecord, Snapshots, read_manifest, remove_leftovers,
 };
 use crate::table::Table;
 use crate::transaction::Workspace;
@@ -168,6 +168,7 @@ impl Partition {
             feed: None,
             changed_rows: None,
             snapshots: None,
+            replay_time: ReplayTime::default(),
             recovery: Recovery::default(),
             clock: Arc::clone(&env.clock),
             next_number: 0,
@@ -239,11 +240,17 @@ impl Partition {
         if let Some(feed) = &feed {
             self.follow_with(feed.feed());
         }
+        let (begun, mut log_bytes) = (env.clock.monotonic(), 0);
         let writer = open_log(env, folder, first, |read| {
+            log_bytes += read.bytes();
             self.replay_all(read, feed.as_mut())
         })?;
+        // As long as there is no later snapshot it would take as long again.
+        let took = env.clock.monotonic().saturating_sub(begun);
+        self.replay_time.add_replay(took);
         plan.check_reaches_replica(self.position)?;
-        let log = CommandLog::new(writer, self.position).with_feed(feed);
+        let mut log = CommandLog::new(writer, self.position).with_feed(feed);
+        log.count_replayed(log_bytes);
         self.log = Some(Arc::new(Mutex::new(log)));
         Ok(self)
     }

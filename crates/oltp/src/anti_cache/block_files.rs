@@ -8,6 +8,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use env::{Env, ReadableFile, WritableFile};
@@ -45,9 +46,30 @@ pub struct BlockFiles {
     pub(crate) writes: WorkQueue<WriteJob, BlockId>,
     pub(crate) fetches: WorkQueue<BlockId, Fetched>,
     readers: Mutex<OpenFiles>,
+    read_time: ReadTime,
     appended: Mutex<Appended>,
     /// Files before this one are an earlier process's.
     pub(super) first_file: FileNumber,
+}
+
+/// What reads have taken.
+#[derive(Default)]
+struct ReadTime {
+    reads: AtomicU64,
+    took_ns: AtomicU64,
+}
+
+impl ReadTime {
+    fn note(&self, took: Duration) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.took_ns.fetch_add(took_ns, Ordering::Relaxed);
+    }
+
+    fn average(&self) -> Duration {
+        let reads = self.reads.load(Ordering::Relaxed).max(1);
+        Duration::from_nanos(self.took_ns.load(Ordering::Relaxed) / reads)
+    }
 }
 
 #[derive(Default)]
@@ -111,6 +133,7 @@ impl BlockFiles {
             writes: WorkQueue::new(),
             fetches: WorkQueue::new(),
             readers: Mutex::default(),
+            read_time: ReadTime::default(),
             appended: Mutex::default(),
         })
     }
@@ -173,10 +196,18 @@ impl BlockFiles {
     pub fn fetch(&self) -> bool {
         let jobs = self.fetches.take(1, |_, _| false);
         for block in &jobs {
-            self.fetches
-                .finish((*block, self.read(*block).map(Arc::new)));
+            let begun = self.env.clock.monotonic();
+            let read = self.read(*block).map(Arc::new);
+            let took = self.env.clock.monotonic().saturating_sub(begun);
+            self.read_time.note(took);
+            self.fetches.finish((*block, read));
         }
         !jobs.is_empty()
+    }
+
+    /// How long the reads of blocks have taken on average.
+    pub(crate) fn read_time(&self) -> Duration {
+        self.read_time.average()
     }
 
     /// Waits until there may be something to write, but not longer than this.
@@ -348,7 +379,7 @@ fn number_of(path: &Path) -> Option<FileNumber> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
     use std::thread;
 

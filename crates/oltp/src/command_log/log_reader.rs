@@ -77,6 +77,11 @@ impl ReadLog {
         read_log(disk, &folder.join(segment.name()), segment)
     }
 
+    /// Bytes of the segment.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.length
+    }
+
     /// Refuses a segment that another one follows, if it has a torn end.
     pub(crate) fn check_whole(&self, folder: &Path) -> Result<(), PrimaryError> {
         if self.length == self.bytes.len() as u64 {

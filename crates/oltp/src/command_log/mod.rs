@@ -194,7 +194,12 @@ impl CommandLog {
         self.segment
     }
 
-    /// Bytes of records since a segment was begun.
+    /// So many bytes were there already since a snapshot began the segment that is the first one now.
+    pub(crate) fn count_replayed(&mut self, bytes: u64) {
+        self.bytes_since_segment += bytes;
+    }
+
+    /// Bytes of records since a snapshot began a segment.
     pub(crate) fn bytes_since_segment(&self) -> u64 {
         self.bytes_since_segment
     }

@@ -11,6 +11,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use env::Env;
 use types::CommitPosition;
@@ -31,8 +32,12 @@ use crate::table::Table;
 /// When snapshots are made, and how much at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotOptions {
-    /// One begins when the log has grown by so many bytes since the last one. `None`: only when asked.
+    /// One begins when the log since the last one has so many bytes. `None`: however many. None begins by itself before
+    /// [`SnapshotWriter::write`] was called: nobody would write it.
     pub log_bytes: Option<u64>,
+    /// One begins when the log since the last one would take so long to replay, as far as can be told. `None`:
+    /// however long.
+    pub replay_ms: Option<u64>,
     /// Bytes that are copied at a time: what the partition stands still for. At most half of
     /// `held_bytes_max`.
     pub slice_bytes: usize,
@@ -46,7 +51,8 @@ pub struct SnapshotOptions {
 impl Default for SnapshotOptions {
     fn default() -> Self {
         Self {
-            log_bytes: None,
+            log_bytes: Some(64 << 20),
+            replay_ms: Some(4_000),
             slice_bytes: 16 << 10,
             chunk_bytes: 64 << 10,
             held_bytes_max: 8 << 20,
@@ -55,6 +61,12 @@ impl Default for SnapshotOptions {
 }
 
 impl SnapshotOptions {
+    /// Whether one should begin.
+    fn is_due(&self, log_bytes: u64, replay_time: Duration) -> bool {
+        let is_long = |most| replay_time >= Duration::from_millis(most);
+        self.log_bytes.is_some_and(|most| log_bytes >= most) || self.replay_ms.is_some_and(is_long)
+    }
+
     /// Whether the numbers make sense: with others a snapshot would have no end.
     fn check(&self) -> Result<(), PrimaryError> {
         let fail = |option, problem: &str| {
@@ -366,11 +378,13 @@ impl Partition {
             tables: Vec::new(),
         };
         snapshots.begin(&mut self.tables, &mut log, self.anti_cache.as_ref(), record);
+        self.replay_time.set_back();
         true
     }
 
     /// Goes on with the snapshot that is being made, a slice, or begins one if it is time.
     pub(crate) fn advance_snapshot(&mut self) {
+        let replay_time = self.replay_time();
         let (Some(snapshots), Some(log)) = (&mut self.snapshots, &self.log) else {
             return;
         };
@@ -379,13 +393,17 @@ impl Partition {
             (log.bytes_since_segment(), log.durable())
         };
         snapshots.advance(&mut self.tables, self.anti_cache.as_ref(), durable);
-        let is_due = snapshots
-            .options
-            .log_bytes
-            .is_some_and(|most| grown >= most);
-        if is_due && snapshots.current.is_none() {
+        let is_served = snapshots.current.is_none() && snapshots.writer.is_served();
+        if is_served && snapshots.options.is_due(grown, replay_time) {
             self.begin_snapshot();
         }
+    }
+
+    /// How long the log since the last snapshot would take to replay, about.
+    fn replay_time(&self) -> Duration {
+        let files = self.anti_cache.as_ref().map(|anti_cache| &anti_cache.files);
+        let read_time = files.map_or(Duration::ZERO, |files| files.read_time());
+        self.replay_time.estimate(read_time)
     }
 
     /// What writes snapshots for this partition, when it has a log.

@@ -1,7 +1,7 @@
 //! Snapshots of a partition, made while transactions run.
 //!
 //! * [`capture`]: what is copied from a table, on the partition's thread.
-//! * [`making`]: when a snapshot begins, goes on and is complete.
+//! * [`making`]: when a snapshot begins, goes on and is complete; [`replay_time`]: what tells that it is time.
 //! * [`snapshot_writer`]: what writes it; [`chunk`]: its data file; [`manifest`]: which there are;
 //!   [`data_reader`]: the file read again; [`leftovers`]: what is no longer needed.
 //! * [`loading`]: how a partition is made from one.
@@ -19,6 +19,7 @@ mod leftovers;
 mod loading;
 mod making;
 mod manifest;
+mod replay_time;
 mod snapshot_writer;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use making::{SnapshotOptions, SnapshotStatistics};
 pub(crate) use manifest::{
     BlockGeometry, FILE_NAME as MANIFEST_NAME, SnapshotRecord, read_manifest,
 };
+pub(crate) use replay_time::ReplayTime;
 pub use snapshot_writer::SnapshotWriter;
 
 /// Snapshots that are kept: the newest, and one that is older in case the newest is damaged.

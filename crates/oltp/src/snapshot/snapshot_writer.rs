@@ -12,6 +12,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use env::{Env, WritableFile};
@@ -85,6 +86,7 @@ pub struct SnapshotWriter {
     blocks: Option<Arc<BlockFiles>>,
     pub(super) queue: WorkQueue<Job, Event>,
     data: Mutex<Option<DataFile>>,
+    is_served: AtomicBool,
 }
 
 impl SnapshotWriter {
@@ -103,12 +105,14 @@ impl SnapshotWriter {
             blocks,
             queue: WorkQueue::new(),
             data: Mutex::default(),
+            is_served: AtomicBool::new(false),
         })
     }
 
     /// Does one piece of work; `false` when there was none. After an error the snapshot is given up;
     /// the log still has everything.
     pub fn write(&self) -> Result<bool, PrimaryError> {
+        self.is_served.store(true, Ordering::Relaxed);
         let mut data = self.data.lock();
         let Some(job) = self.queue.take(1, |_, _| false).pop() else {
             return Ok(false);
@@ -139,6 +143,11 @@ impl SnapshotWriter {
             self.queue.finish(Event::Failed { error, left });
         }
         result.map(|()| true)
+    }
+
+    /// Whether somebody writes snapshots.
+    pub(super) fn is_served(&self) -> bool {
+        self.is_served.load(Ordering::Relaxed)
     }
 
     /// Waits until there may be something to write, but not longer than this.

@@ -1,6 +1,7 @@
 //! Partitions as their users see them: answers with and without eviction, crashes, bounds.
 
 mod answers;
+mod bounds;
 mod crashes;
 mod evictions;
 mod feed;

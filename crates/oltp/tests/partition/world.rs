@@ -124,6 +124,7 @@ pub fn small_slices() -> SnapshotOptions {
         chunk_bytes: 2_000,
         held_bytes_max: 1 << 20,
         log_bytes: None,
+        replay_ms: None,
     }
 }
 
