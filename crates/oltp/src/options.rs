@@ -48,6 +48,9 @@ pub struct AntiCacheOptions {
     pub restarts_max: u32,
     /// Transactions that may wait for blocks; more are refused.
     pub waiting_max: usize,
+    /// Bytes of evicted rows that one call may need, about; one that needs more is stopped. The rows of a
+    /// transaction have to be in memory together (section 6.1).
+    pub fetched_bytes_max: usize,
 }
 
 impl AntiCacheOptions {
@@ -64,6 +67,7 @@ impl AntiCacheOptions {
             buffers_max: 64,
             restarts_max: 8,
             waiting_max: 1_024,
+            fetched_bytes_max: memory_bytes / 4,
         }
     }
 

@@ -92,8 +92,7 @@ impl Partition {
             Ok(false) => {}
         }
         match self.attempt(&mut [], call, circumstances, reply, false) {
-            Attempt::Ended(Ok(position)) => Outcome::Committed(position),
-            Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
+            Attempt::Ended(result) => ended(result),
             Attempt::Missing => self.miss(call, circumstances),
         }
     }
@@ -103,7 +102,10 @@ impl Partition {
         if self.is_full {
             return Outcome::Refused(Refusal::MemoryFull);
         }
-        Outcome::Waiting(self.wait(call, circumstances))
+        match self.wait(call, circumstances) {
+            Ok(ticket) => Outcome::Waiting(ticket),
+            Err(stop) => Outcome::Stopped(stop),
+        }
     }
 
     /// Takes what other threads have done, and goes on with the calls that waited for it. Their ends
@@ -156,39 +158,38 @@ impl Partition {
     }
 
     fn run_again(&mut self, ticket: Ticket, waited: WaitingCall, completed: &mut Vec<Completion>) {
-        let anti_cache = self
-            .anti_cache
-            .as_mut()
-            .expect("calls wait for evicted data");
-        anti_cache.statistics.restarts += 1;
-        let may_block = waited.restarts >= anti_cache.options.restarts_max;
-        let (call, circumstances) = (waited.call(), waited.circumstances);
+        let may_block = self.restart(waited.restarts, waited.fetched_bytes);
         let (mut reply, before) = (Vec::new(), self.position);
-        let attempt = self.attempt(&mut [], call, circumstances, &mut reply, may_block);
+        let circumstances = waited.circumstances;
+        let attempt = self.attempt(&mut [], waited.call(), circumstances, &mut reply, may_block);
         if self.position > before {
             self.replay_time.add_reads(waited.pins.len());
         }
-        let outcome = match attempt {
-            Attempt::Ended(Ok(position)) => Outcome::Committed(position),
-            Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
-            Attempt::Missing => {
-                // What it has fetched stays until it has run to its end.
-                self.wait_as(
-                    ticket,
-                    call,
-                    circumstances,
-                    waited.restarts + 1,
-                    &waited.pins,
-                );
-                return;
-            }
+        let (waited, result) = match attempt {
+            Attempt::Ended(result) => (waited, result),
+            // What it has fetched stays until it has run to its end.
+            Attempt::Missing => match self.wait_again(ticket, waited) {
+                Ok(()) => return,
+                Err(stopped) => (stopped.0, Err(stopped.1)),
+            },
         };
         self.unpin(&waited.pins);
+        let outcome = ended(result);
         completed.push(Completion {
             ticket,
             outcome,
             reply,
         });
+    }
+
+    /// Notes that a call runs again, which has fetched so much: whether it may wait for the disk itself.
+    pub(crate) fn restart(&mut self, restarts: u32, fetched_bytes: usize) -> bool {
+        let Some(anti_cache) = &mut self.anti_cache else {
+            return false;
+        };
+        anti_cache.statistics.restarts += 1;
+        anti_cache.allow_fetches(fetched_bytes);
+        restarts >= anti_cache.options.restarts_max
     }
 
     /// Runs a call of the log, on this partition and others.
@@ -212,6 +213,9 @@ impl Partition {
     fn follow(&mut self, circumstances: Circumstances) {
         self.next_number = self.next_number.max(circumstances.number);
         self.time_us = self.time_us.max(circumstances.time_us);
+        if let Some(anti_cache) = &mut self.anti_cache {
+            anti_cache.allow_all_fetches();
+        }
         self.calls_until_look -= 1;
         if self.calls_until_look == 0 {
             self.make_room();
@@ -331,5 +335,14 @@ impl Partition {
             index_bytes: table.index_bytes(),
         };
         self.tables.iter().map(statistics).collect()
+    }
+}
+
+/// How a call has ended.
+#[inline]
+pub(crate) fn ended(result: Result<CommitPosition, Stop>) -> Outcome {
+    match result {
+        Ok(position) => Outcome::Committed(position),
+        Err(stop) => Outcome::Stopped(stop),
     }
 }

@@ -29,7 +29,7 @@ use crate::call::{Call, Completion, Outcome, Refusal};
 use crate::change_feed::{ChangeFeed, FeedWriter};
 use crate::command_log::{CommandLog, LogWriter, ReadLog, SegmentNumber};
 use crate::error::PrimaryError;
-use crate::partition::Partition;
+use crate::partition::{Partition, ended};
 use crate::partition_set::{PARTITIONS_MAX, PartitionNumber, PartitionPlace, PartitionSet};
 use crate::procedure::{Procedure, find_procedure};
 use crate::recovery::{PartitionPlan, open_log, refuse, take};
@@ -195,15 +195,17 @@ impl Primary {
         }
         let circumstances = next_circumstances(&mut held);
         match attempt(&mut held, call, circumstances, reply, false) {
-            Attempt::Ended(Ok(position)) => Outcome::Committed(position),
-            Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
+            Attempt::Ended(result) => ended(result),
             Attempt::Missing if held.iter().any(|partition| partition.is_full) => {
                 Outcome::Refused(Refusal::MemoryFull)
             }
             Attempt::Missing => {
                 let ticket = held[0].waiting.new_ticket();
-                self.wait(&mut held, SharedCall::new(set, ticket, call, circumstances));
-                Outcome::Waiting(ticket)
+                let waiting = SharedCall::new(set, ticket, call, circumstances);
+                match self.wait(&mut held, waiting) {
+                    Ok(()) => Outcome::Waiting(ticket),
+                    Err(stopped) => Outcome::Stopped(stopped.1),
+                }
             }
         }
     }
@@ -237,22 +239,29 @@ impl Primary {
 
     fn run_again(&self, mut waited: SharedCall) {
         let mut held = self.hold(waited.set);
-        let may_block = held.iter_mut().any(|partition| {
-            partition.anti_cache.as_mut().is_some_and(|anti_cache| {
-                anti_cache.statistics.restarts += 1;
-                waited.restarts >= anti_cache.options.restarts_max
-            })
-        });
-        let mut reply = Vec::new();
-        let (call, circumstances) = (waited.call(), waited.circumstances);
-        let outcome = match attempt(&mut held, call, circumstances, &mut reply, may_block) {
-            Attempt::Ended(Ok(position)) => Outcome::Committed(position),
-            Attempt::Ended(Err(stop)) => Outcome::Stopped(stop),
+        let mut may_block = false;
+        for partition in &mut held {
+            may_block |= partition.restart(waited.restarts, waited.fetched_bytes);
+        }
+        let (mut reply, circumstances) = (Vec::new(), waited.circumstances);
+        let attempt = attempt(
+            &mut held,
+            waited.call(),
+            circumstances,
+            &mut reply,
+            may_block,
+        );
+        let (waited, result) = match attempt {
+            Attempt::Ended(result) => (waited, result),
             Attempt::Missing => {
                 waited.restarts += 1;
-                return self.wait(&mut held, waited);
+                match self.wait(&mut held, waited) {
+                    Ok(()) => return,
+                    Err(stopped) => (stopped.0, Err(stopped.1)),
+                }
             }
         };
+        let outcome = ended(result);
         for partition in &mut held {
             let number = partition.place.number;
             let here = waited.pins.iter().filter(|(at, _)| *at == number);
@@ -268,14 +277,25 @@ impl Primary {
             });
     }
 
-    /// Has a call wait for what its partitions, which are held, say it wants.
-    fn wait(&self, held: &mut [MutexGuard<'_, Partition>], call: SharedCall) {
+    /// Has a call wait for what its partitions, which are held, say it wants. Each has a bound of its own on
+    /// what it fetches.
+    fn wait(
+        &self,
+        held: &mut [MutexGuard<'_, Partition>],
+        call: SharedCall,
+    ) -> Result<(), Box<(SharedCall, Stop)>> {
+        for partition in held.iter_mut().filter(|p| !p.work.wants.is_empty()) {
+            if let Err(stop) = partition.refuse_much(call.fetched_bytes) {
+                return Err(Box::new((call, stop)));
+            }
+        }
         let number: SharedCallNumber = self.waiting.lock().new_number();
         let mut parts = 0;
         for partition in held {
             parts += usize::from(partition.wait_for_part(number, call.circumstances));
         }
         self.waiting.lock().wait(number, call, parts);
+        Ok(())
     }
 
     fn set_of(&self, call: Call<'_>) -> Result<PartitionSet, Stop> {

@@ -24,6 +24,8 @@ pub(crate) struct SharedCall {
     pub(crate) circumstances: Circumstances,
     pub(crate) restarts: u32,
     pub(crate) pins: Vec<(PartitionNumber, Pin)>,
+    /// What the rows take for which it has waited, about.
+    pub(crate) fetched_bytes: usize,
     procedure: ProcedureNumber,
     parameters: Vec<u8>,
     /// Parts that have not arrived.
@@ -51,6 +53,7 @@ impl SharedCall {
             circumstances,
             restarts: 0,
             pins: Vec::new(),
+            fetched_bytes: 0,
             procedure: call.procedure,
             parameters: call.parameters.to_vec(),
             missing: 0,
@@ -88,6 +91,7 @@ impl SharedCalls {
     ) -> Option<SharedCall> {
         let call = self.calls.get_mut(&number).expect("its part has waited");
         call.restarts = call.restarts.max(part.restarts);
+        call.fetched_bytes += part.fetched_bytes;
         call.pins
             .extend(part.pins.into_iter().map(|pin| (partition, pin)));
         call.missing -= 1;

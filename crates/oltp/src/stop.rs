@@ -16,6 +16,14 @@ pub enum Stop {
     /// is in memory.
     #[error("evicted data is needed")]
     Evicted,
+    /// It needs more evicted rows than may be in memory for one call.
+    #[error("it needs {bytes} bytes of evicted rows or more, and may fetch {most}")]
+    TooMuchEvicted {
+        /// What it has fetched and what it would fetch next, about.
+        bytes: usize,
+        /// What one call may fetch.
+        most: usize,
+    },
     /// A block that holds a row cannot be read.
     #[error("an evicted row cannot be read: {0}")]
     Unreadable(String),

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use crate::anti_cache::{Fetched, Pin};
+use crate::anti_cache::{AntiCache, Fetched, Pin};
 use crate::call::{Call, Ticket};
 use crate::evicted_entries::BlockId;
 use crate::expected_calls::Declared;
@@ -34,6 +34,8 @@ pub(crate) struct WaitingCall {
     missing: usize,
     /// What its rows will take in memory, about.
     promised_bytes: usize,
+    /// The same of all rows for which it has waited, these among them.
+    pub(crate) fetched_bytes: usize,
 }
 
 /// All of them.
@@ -62,6 +64,7 @@ impl WaitingCall {
             wants: Vec::new(),
             missing: 0,
             promised_bytes: 0,
+            fetched_bytes: 0,
         }
     }
 
@@ -137,10 +140,19 @@ impl Partition {
     }
 
     /// Has a new call wait for what the workspace says it wants.
-    pub(crate) fn wait(&mut self, call: Call<'_>, circumstances: Circumstances) -> Ticket {
+    pub(crate) fn wait(
+        &mut self,
+        call: Call<'_>,
+        circumstances: Circumstances,
+    ) -> Result<Ticket, Stop> {
+        self.refuse_much(0)?;
         let ticket = self.waiting.new_ticket();
-        self.wait_as(ticket, call, circumstances, 0, &[]);
-        ticket
+        let waiting = WaitingCall {
+            parameters: call.parameters.to_vec(),
+            ..WaitingCall::new(call.procedure, circumstances)
+        };
+        self.wait_for_wants(ticket, waiting);
+        Ok(ticket)
     }
 
     /// Fetches what the workspace says a call on several partitions wants here; `false` when it wants
@@ -165,34 +177,48 @@ impl Partition {
         true
     }
 
-    /// Has a call wait, with the pins that it has already.
-    pub(crate) fn wait_as(
+    /// Has a call that has run again wait once more. It keeps its pins.
+    pub(crate) fn wait_again(
         &mut self,
         ticket: Ticket,
-        call: Call<'_>,
-        circumstances: Circumstances,
-        restarts: u32,
-        pins: &[Pin],
-    ) {
-        let waiting = WaitingCall {
-            parameters: call.parameters.to_vec(),
-            restarts,
-            pins: pins.to_vec(),
-            ..WaitingCall::new(call.procedure, circumstances)
-        };
-        self.wait_for_wants(ticket, waiting);
+        waited: WaitingCall,
+    ) -> Result<(), Box<(WaitingCall, Stop)>> {
+        if let Err(stop) = self.refuse_much(waited.fetched_bytes) {
+            return Err(Box::new((waited, stop)));
+        }
+        let restarts = waited.restarts + 1;
+        self.wait_for_wants(ticket, WaitingCall { restarts, ..waited });
+        Ok(())
+    }
+
+    /// Stops a call for which more would be fetched, with what was fetched before, than one may have.
+    pub(crate) fn refuse_much(&mut self, fetched_bytes: usize) -> Result<(), Stop> {
+        let most = self.anti_cache().options.fetched_bytes_max;
+        let bytes = fetched_bytes + self.wanted_bytes();
+        if bytes > most {
+            return Err(Stop::TooMuchEvicted { bytes, most });
+        }
+        Ok(())
+    }
+
+    /// What the rows that the workspace wants take, about. Each is wanted once then.
+    fn wanted_bytes(&mut self) -> usize {
+        self.work.wants.sort_unstable();
+        self.work.wants.dedup();
+        let anti_cache = self.anti_cache();
+        let wants = self.work.wants.iter();
+        let row_bytes = wants.map(|want| anti_cache.row_bytes(want.place.block));
+        row_bytes.sum()
+    }
+
+    fn anti_cache(&self) -> &AntiCache {
+        let anti_cache = self.anti_cache.as_ref();
+        anti_cache.expect("calls wait for evicted data")
     }
 
     fn wait_for_wants(&mut self, ticket: Ticket, call: WaitingCall) {
-        let mut wants = std::mem::take(&mut self.work.wants);
-        wants.sort_unstable();
-        wants.dedup();
-        let anti_cache = self
-            .anti_cache
-            .as_ref()
-            .expect("calls wait for evicted data");
-        let row_bytes = |want: &Want| anti_cache.row_bytes(want.place.block);
-        let promised_bytes = wants.iter().map(row_bytes).sum();
+        let promised_bytes = self.wanted_bytes();
+        let wants = std::mem::take(&mut self.work.wants);
         let mut blocks: Vec<BlockId> = wants.iter().map(|want| want.place.block).collect();
         blocks.sort_unstable();
         blocks.dedup();
@@ -202,6 +228,7 @@ impl Partition {
             wants,
             missing: blocks.len(),
             promised_bytes,
+            fetched_bytes: call.fetched_bytes + promised_bytes,
             ..call
         };
         self.waiting.calls.insert(ticket, waiting);
@@ -211,18 +238,14 @@ impl Partition {
     }
 
     fn ask_for(&mut self, block: BlockId, ticket: Ticket) {
-        let anti_cache = self
-            .anti_cache
-            .as_ref()
-            .expect("calls wait for evicted data");
         let tickets = self.waiting.of_block.entry(block).or_default();
         tickets.push(ticket);
         if tickets.len() > 1 {
             return;
         }
-        match anti_cache.buffer(block) {
+        match self.anti_cache().buffer(block) {
             Some(buffer) => self.arrive((block, Ok(buffer))),
-            None => anti_cache.files.fetches.submit(block),
+            None => self.anti_cache().files.fetches.submit(block),
         }
     }
 

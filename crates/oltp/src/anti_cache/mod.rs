@@ -51,6 +51,8 @@ pub(crate) struct AntiCache {
     buffers: HashMap<BlockId, Arc<Block>>,
     /// Files without rows that blocks are still being read from.
     emptied: Vec<FileNumber>,
+    /// Bytes that the call which waits for the disk may still fetch.
+    left_bytes: usize,
     /// How much each table is due to give, by its number.
     dues: Vec<f64>,
     scratch: RowBuffer,
@@ -68,6 +70,7 @@ impl AntiCache {
             files,
             buffers: HashMap::new(),
             emptied: Vec::new(),
+            left_bytes: 0,
             dues: vec![0.0; tables],
             scratch: RowBuffer::default(),
         }
@@ -173,6 +176,17 @@ impl AntiCache {
         self.options.block_bytes + size_of::<(BlockId, Arc<Block>)>()
     }
 
+    /// Has a call that will wait for the disk fetch what one may, less so many bytes.
+    pub(crate) fn allow_fetches(&mut self, fetched_bytes: usize) {
+        let most = self.options.fetched_bytes_max;
+        self.left_bytes = most.saturating_sub(fetched_bytes);
+    }
+
+    /// Has a call that will wait for the disk fetch whatever it needs: it has committed before.
+    pub(crate) fn allow_all_fetches(&mut self) {
+        self.left_bytes = usize::MAX;
+    }
+
     /// Notes that a row has left its block.
     fn leave(&mut self, block: BlockId) {
         self.emptied.extend(self.blocks.take(block));
@@ -182,6 +196,13 @@ impl AntiCache {
 impl FetchNow for AntiCache {
     fn fetch_now(&mut self, table: &mut Table, id: EvictedId) -> Result<TupleId, Stop> {
         let place = table.evicted.get(id);
+        let row_bytes = self.row_bytes(place.block);
+        if row_bytes > self.left_bytes {
+            let most = self.options.fetched_bytes_max;
+            let bytes = most - self.left_bytes + row_bytes;
+            return Err(Stop::TooMuchEvicted { bytes, most });
+        }
+        self.left_bytes -= row_bytes;
         let block = match self.buffer(place.block) {
             Some(block) => block,
             None => {

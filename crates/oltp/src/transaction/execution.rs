@@ -12,6 +12,9 @@ use crate::schema::{IndexId, TableNumber};
 use crate::statement::{Columns, Scan, Statement};
 use crate::stop::{Stop, Violation};
 
+/// Rows that a pre-pass notes at most: then it ends, and goes on from there when they have come.
+const WANTS_MAX: usize = 1 << 20;
+
 /// Statements that a pre-pass runs at most: a procedure that loops until it finds a row which is on
 /// disk ends here.
 const PREPASS_STATEMENTS_MAX: usize = 100_000;
@@ -201,6 +204,9 @@ impl Transaction<'_> {
         of_table.accesses += 1;
         if let Some(fetch) = &mut self.fetch {
             return fetch.fetch_now(of_table, id).map(Some);
+        }
+        if self.work.wants.len() == WANTS_MAX {
+            return Err(Stop::Evicted);
         }
         let place = of_table.evicted.get(id);
         self.work.wants.push(Want { table, place });

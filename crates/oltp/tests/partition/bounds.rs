@@ -1,12 +1,12 @@
-//! What is bounded by itself: how long the log grows.
+//! What is bounded by itself: what one call fetches, and how long the log grows.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use oltp::{
-    Call, ColumnDefinition, IndexKind, Outcome, Partition, PartitionPlan, Procedure,
-    ProcedureNumber, SnapshotOptions, Stop, TableDefinition, TableNumber, Transaction,
+    AntiCacheOptions, Call, ColumnDefinition, IndexKind, Outcome, Partition, PartitionPlan,
+    Procedure, ProcedureNumber, SnapshotOptions, Stop, TableDefinition, TableNumber, Transaction,
 };
 use sim::{SimulatedClock, SimulatedDisk, environment_with};
 use types::{ColumnType, Value};
@@ -31,6 +31,50 @@ fn fill(partition: &mut Partition, rows: std::ops::Range<i64>) {
         assert!(run(partition, &[operation(Kind::Insert, id)]).is_some());
         settle(partition);
     }
+}
+
+fn bounded(fetched_bytes_max: usize) -> AntiCacheOptions {
+    AntiCacheOptions {
+        fetched_bytes_max,
+        ..tight(ROWS, 0)
+    }
+}
+
+/// The rows of a transaction have to be in memory together; one that needs more is stopped before it fetches anything.
+#[test]
+fn a_call_that_needs_too_much_is_stopped() {
+    let disk = SimulatedDisk::new(1);
+    let mut partition = open(&disk, Some(bounded(8_000)), false).expect("nothing fails");
+    fill(&mut partition, 0..ROWS);
+    let before = partition.anti_cache_statistics();
+    let updates = |rows: i64| -> Vec<_> {
+        let ids = (0..rows).map(|number| number * 7);
+        ids.map(|id| operation(Kind::Update, id)).collect()
+    };
+    let (outcome, reply) = execute(&mut partition, &updates(40));
+    let Outcome::Stopped(Stop::TooMuchEvicted { bytes, most }) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(most == 8_000 && bytes > 40 * 300, "{bytes} of {most}");
+    assert_eq!((reply.len(), partition.waiting()), (0, 0));
+    settle(&mut partition);
+    assert_eq!(partition.anti_cache_statistics(), before);
+    assert!(run(&mut partition, &updates(20)).is_some());
+}
+
+/// What has committed is replayed, whatever a call may fetch now.
+#[test]
+fn replay_fetches_what_it_needs() {
+    let disk = SimulatedDisk::new(1);
+    let mut partition = open(&disk, Some(bounded(1 << 20)), true).expect("nothing fails");
+    fill(&mut partition, 0..ROWS);
+    let updates: Vec<_> = (0..40).map(|id| operation(Kind::Update, id * 7)).collect();
+    assert!(run(&mut partition, &updates).is_some());
+    settle(&mut partition);
+    let digests = partition.digests();
+    drop(partition);
+    let again = open(&disk, Some(bounded(1_000)), true).expect("it had happened");
+    assert_eq!(again.digests(), digests);
 }
 
 fn log_bytes(disk: &SimulatedDisk) -> u64 {

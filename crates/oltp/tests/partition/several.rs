@@ -183,6 +183,7 @@ fn open_for_replica(
             block_bytes: 2_048,
             blocks_per_file: 4,
             buffers_max: 4,
+            fetched_bytes_max: usize::MAX,
             ..AntiCacheOptions::new(bytes)
         }),
         has_log: true,
