@@ -76,5 +76,6 @@ pub use row::{Row, RowHandle};
 pub use schema::{ColumnDefinition, IndexId, IndexKind, TableDefinition, TableNumber};
 pub use snapshot::{SnapshotOptions, SnapshotStatistics, SnapshotWriter};
 pub use statement::{Columns, Scan};
+pub use statistics::{PartitionStatistics, StatisticsBoard};
 pub use stop::{Stop, Violation};
 pub use transaction::{Batch, StatementNumber, Transaction};

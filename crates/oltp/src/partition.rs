@@ -32,7 +32,7 @@ use crate::procedure::Procedure;
 use crate::random::Random;
 use crate::recovery::Recovery;
 use crate::snapshot::{ReplayTime, Snapshots};
-use crate::statistics::{AntiCacheStatistics, MemoryUse, TableStatistics};
+use crate::statistics::{AntiCacheStatistics, MemoryUse, PartitionCounts};
 use crate::stop::Stop;
 use crate::table::Table;
 use crate::transaction::{Circumstances, Workspace};
@@ -65,6 +65,7 @@ pub struct Partition {
     pub(crate) expected: ExpectedCalls,
     pub(crate) waiting: WaitingCalls,
     pub(crate) chance: Random,
+    pub(crate) counts: PartitionCounts,
     pub(crate) calls_until_look: u32,
     pub(crate) is_full: bool,
     /// Held as long as the partition lives.
@@ -87,13 +88,27 @@ impl Partition {
             time_us: self.time_us,
         };
         match self.find_declared(call) {
-            Err(stop) => return Outcome::Stopped(stop),
+            Err(stop) => return self.ended(call, Err(stop)),
             Ok(true) => return self.miss(call, circumstances),
             Ok(false) => {}
         }
         match self.attempt(&mut [], call, circumstances, reply, false) {
-            Attempt::Ended(result) => ended(result),
+            Attempt::Ended(result) => self.ended(call, result),
             Attempt::Missing => self.miss(call, circumstances),
+        }
+    }
+
+    /// A call has ended so.
+    #[inline]
+    pub(crate) fn ended(
+        &mut self,
+        call: Call<'_>,
+        result: Result<CommitPosition, Stop>,
+    ) -> Outcome {
+        self.counts.end(call.procedure, result.is_ok());
+        match result {
+            Ok(position) => Outcome::Committed(position),
+            Err(stop) => Outcome::Stopped(stop),
         }
     }
 
@@ -104,7 +119,7 @@ impl Partition {
         }
         match self.wait(call, circumstances) {
             Ok(ticket) => Outcome::Waiting(ticket),
-            Err(stop) => Outcome::Stopped(stop),
+            Err(stop) => self.ended(call, Err(stop)),
         }
     }
 
@@ -123,6 +138,7 @@ impl Partition {
         }
         self.advance_snapshot();
         self.make_room();
+        self.show_statistics();
         self.log.as_ref().map_or(Ok(()), |log| log.lock().advance())
     }
 
@@ -158,6 +174,7 @@ impl Partition {
     }
 
     fn run_again(&mut self, ticket: Ticket, waited: WaitingCall, completed: &mut Vec<Completion>) {
+        self.counts.restart(waited.call().procedure);
         let may_block = self.restart(waited.restarts, waited.fetched_bytes);
         let (mut reply, before) = (Vec::new(), self.position);
         let circumstances = waited.circumstances;
@@ -174,7 +191,7 @@ impl Partition {
             },
         };
         self.unpin(&waited.pins);
-        let outcome = ended(result);
+        let outcome = self.ended(waited.call(), result);
         completed.push(Completion {
             ticket,
             outcome,
@@ -239,11 +256,18 @@ impl Partition {
             partition.live_bytes() + beside.bookkeeping_bytes() + promised
         };
         self.is_full = used(self, &anti_cache) > room;
-        while self.is_full
-            && !anti_cache.is_writer_behind()
-            && anti_cache.evict_slice(&mut self.tables, self.time_us)
-        {
-            self.is_full = used(self, &anti_cache) > room;
+        if self.is_full {
+            let (begun, before) = (self.clock.monotonic(), anti_cache.statistics.evicted_rows);
+            while self.is_full
+                && !anti_cache.is_writer_behind()
+                && anti_cache.evict_slice(&mut self.tables, self.time_us)
+            {
+                self.is_full = used(self, &anti_cache) > room;
+            }
+            if anti_cache.statistics.evicted_rows > before {
+                let took = self.clock.monotonic().saturating_sub(begun);
+                self.counts.eviction_stalls.note(took);
+            }
         }
         self.anti_cache = Some(anti_cache);
     }
@@ -323,26 +347,5 @@ impl Partition {
     /// Holes in the blocks on disk.
     pub fn holes(&self) -> u64 {
         self.anti_cache.as_ref().map_or(0, AntiCache::holes)
-    }
-
-    /// What its tables hold.
-    pub fn table_statistics(&self) -> Vec<TableStatistics> {
-        let statistics = |table: &Table| TableStatistics {
-            name: table.definition.name.clone(),
-            rows_in_memory: table.rows_in_memory(),
-            rows_evicted: table.evicted.len(),
-            row_bytes: table.row_bytes(),
-            index_bytes: table.index_bytes(),
-        };
-        self.tables.iter().map(statistics).collect()
-    }
-}
-
-/// How a call has ended.
-#[inline]
-pub(crate) fn ended(result: Result<CommitPosition, Stop>) -> Outcome {
-    match result {
-        Ok(position) => Outcome::Committed(position),
-        Err(stop) => Outcome::Stopped(stop),
     }
 }

@@ -29,7 +29,7 @@ use crate::call::{Call, Completion, Outcome, Refusal};
 use crate::change_feed::{ChangeFeed, FeedWriter};
 use crate::command_log::{CommandLog, LogWriter, ReadLog, SegmentNumber};
 use crate::error::PrimaryError;
-use crate::partition::{Partition, ended};
+use crate::partition::Partition;
 use crate::partition_set::{PARTITIONS_MAX, PartitionNumber, PartitionPlace, PartitionSet};
 use crate::procedure::{Procedure, find_procedure};
 use crate::recovery::{PartitionPlan, open_log, refuse, take};
@@ -195,7 +195,7 @@ impl Primary {
         }
         let circumstances = next_circumstances(&mut held);
         match attempt(&mut held, call, circumstances, reply, false) {
-            Attempt::Ended(result) => ended(result),
+            Attempt::Ended(result) => held[0].ended(call, result),
             Attempt::Missing if held.iter().any(|partition| partition.is_full) => {
                 Outcome::Refused(Refusal::MemoryFull)
             }
@@ -204,7 +204,7 @@ impl Primary {
                 let waiting = SharedCall::new(set, ticket, call, circumstances);
                 match self.wait(&mut held, waiting) {
                     Ok(()) => Outcome::Waiting(ticket),
-                    Err(stopped) => Outcome::Stopped(stopped.1),
+                    Err(stopped) => held[0].ended(call, Err(stopped.1)),
                 }
             }
         }
@@ -239,6 +239,7 @@ impl Primary {
 
     fn run_again(&self, mut waited: SharedCall) {
         let mut held = self.hold(waited.set);
+        held[0].counts.restart(waited.call().procedure);
         let mut may_block = false;
         for partition in &mut held {
             may_block |= partition.restart(waited.restarts, waited.fetched_bytes);
@@ -261,7 +262,7 @@ impl Primary {
                 }
             }
         };
-        let outcome = ended(result);
+        let outcome = held[0].ended(waited.call(), result);
         for partition in &mut held {
             let number = partition.place.number;
             let here = waited.pins.iter().filter(|(at, _)| *at == number);

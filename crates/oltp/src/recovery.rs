@@ -39,6 +39,7 @@ use crate::schema::{TableDefinition, TableNumber};
 use crate::snapshot::{
     KEPT_MAX, MANIFEST_NAME, ReplayTime, SnapshotRecord, Snapshots, read_manifest, remove_leftovers,
 };
+use crate::statistics::PartitionCounts;
 use crate::table::Table;
 use crate::transaction::Workspace;
 use crate::waiting::WaitingCalls;
@@ -179,6 +180,7 @@ impl Partition {
             expected: ExpectedCalls::default(),
             waiting: WaitingCalls::default(),
             chance: Random::new(0),
+            counts: PartitionCounts::new(plan.procedures.len()),
             calls_until_look: 1,
             is_full: false,
             folder_lock: None,

@@ -39,6 +39,13 @@ pub(crate) struct RowBytes<'a> {
     pub(crate) text: &'a [u8],
 }
 
+impl RowBytes<'_> {
+    /// Bytes of the row.
+    pub(crate) fn length(self) -> usize {
+        self.body.len() + self.text.len()
+    }
+}
+
 /// A row being made or changed.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub(crate) struct RowBuffer {

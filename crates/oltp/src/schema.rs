@@ -3,7 +3,7 @@
 use types::ColumnType;
 
 /// Numbers a table: its place in the list that the partition was made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableNumber(pub u16);
 
 /// Numbers a column: its place in the table.

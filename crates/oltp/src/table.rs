@@ -33,8 +33,9 @@ pub(crate) struct Table {
     pub(crate) accesses: u64,
     /// What a snapshot has copied.
     pub(crate) capture: Capture,
-    /// The digest of the evicted rows.
+    /// The digest of the evicted rows, and their bytes.
     pub(crate) evicted_digest: RowsDigest,
+    pub(crate) evicted_bytes: u64,
     generation: Generation,
     rows: RowStore,
     /// Whether an index has the column.
@@ -75,6 +76,7 @@ impl Table {
             accesses: 0,
             capture: Capture::default(),
             evicted_digest: RowsDigest::default(),
+            evicted_bytes: 0,
             generation: Generation::default(),
             rows: RowStore::new(chain.header_bytes(), &layout),
             definition: definition.clone(),
@@ -321,6 +323,7 @@ impl Table {
         self.capture_entry(id);
         self.evicted.remove(id);
         self.evicted_digest.remove(row);
+        self.evicted_bytes -= row.length() as u64;
         tuple
     }
 
@@ -328,6 +331,7 @@ impl Table {
     fn add_evicted(&mut self, row: &mut RowBuffer, place: BlockPlace) -> EvictedId {
         self.layout.set_text_number(&mut row.body, TextNumber(0));
         self.evicted_digest.add(row.bytes());
+        self.evicted_bytes += row.bytes().length() as u64;
         self.evicted.insert(place)
     }
 

@@ -254,8 +254,12 @@ impl Partition {
         let Some(anti_cache) = &self.anti_cache else {
             return;
         };
-        for fetched in anti_cache.files.fetches.take_done() {
-            self.arrive(fetched);
+        let fetched = anti_cache.files.fetches.take_done();
+        if !fetched.is_empty() {
+            let begun = self.clock.monotonic();
+            fetched.into_iter().for_each(|block| self.arrive(block));
+            let took = self.clock.monotonic().saturating_sub(begun);
+            self.counts.uneviction_stalls.note(took);
         }
         let anti_cache = self.anti_cache.as_mut().expect("it was there");
         let snapshots = self.snapshots.as_ref();

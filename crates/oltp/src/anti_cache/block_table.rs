@@ -4,50 +4,53 @@ use std::collections::BTreeMap;
 
 use super::block_files::FileNumber;
 use crate::evicted_entries::BlockId;
+use crate::schema::TableNumber;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     rows: u32,
     live: u32,
+    table: TableNumber,
 }
 
 /// Counts of all blocks, by file. A file goes when it is full of holes only.
 pub(crate) struct BlockTable {
     blocks_per_file: u32,
     files: BTreeMap<FileNumber, Vec<Count>>,
-    rows: u64,
-    live: u64,
+    /// Holes of each table, by its number.
+    holes: Vec<u64>,
 }
 
 impl BlockTable {
-    pub(crate) fn new(blocks_per_file: u32) -> Self {
+    /// No blocks, of so many tables.
+    pub(crate) fn new(blocks_per_file: u32, tables: usize) -> Self {
         Self {
             blocks_per_file,
             files: BTreeMap::new(),
-            rows: 0,
-            live: 0,
+            holes: vec![0; tables],
         }
     }
 
-    /// A block was made, with so many rows. Blocks are made in the order of their numbers.
-    pub(crate) fn add(&mut self, block: BlockId, rows: u32) {
+    /// A block was made, with so many rows of a table. Blocks are made in the order of their numbers.
+    pub(crate) fn add(&mut self, block: BlockId, table: TableNumber, rows: u32) {
         let (file, at) = self.place(block);
         let counts = self.files.entry(file).or_default();
         assert!(counts.len() == at, "blocks are numbered without gaps");
-        counts.push(Count { rows, live: rows });
-        self.rows += u64::from(rows);
-        self.live += u64::from(rows);
+        counts.push(Count {
+            rows,
+            live: rows,
+            table,
+        });
     }
 
     /// A block of an earlier process, of which some rows are left. Blocks come in the order of their
     /// numbers.
-    pub(crate) fn restore(&mut self, block: BlockId, rows: u32, live: u32) {
+    pub(crate) fn restore(&mut self, block: BlockId, table: TableNumber, rows: u32, live: u32) {
         let (file, at) = self.place(block);
         let counts = self.files.entry(file).or_default();
         counts.resize(at, Count::default());
-        counts.push(Count { rows, live });
-        self.rows += u64::from(rows);
-        self.live += u64::from(live);
+        counts.push(Count { rows, live, table });
+        self.holes[usize::from(table.0)] += u64::from(rows - live);
     }
 
     /// Nothing is added any more to the files before this one.
@@ -71,13 +74,14 @@ impl BlockTable {
             .expect("a file with rows is there");
         assert!(counts[at].live > 0, "a row leaves its block once");
         counts[at].live -= 1;
-        self.live -= 1;
+        self.holes[usize::from(counts[at].table.0)] += 1;
         let is_full = counts.len() == self.blocks_per_file as usize;
         if !is_full || counts.iter().any(|count| count.live > 0) {
             return None;
         }
-        let gone = self.files.remove(&file)?;
-        self.rows -= gone.iter().map(|count| u64::from(count.rows)).sum::<u64>();
+        for count in self.files.remove(&file)? {
+            self.holes[usize::from(count.table.0)] -= u64::from(count.rows);
+        }
         Some(file)
     }
 
@@ -88,9 +92,9 @@ impl BlockTable {
         count.map_or((0, 0), |count| (count.rows, count.live))
     }
 
-    /// Holes in all blocks.
-    pub(crate) fn holes(&self) -> u64 {
-        self.rows - self.live
+    /// Holes in the blocks of each table, by its number.
+    pub(crate) fn holes(&self) -> &[u64] {
+        &self.holes
     }
 
     /// Bytes that it holds, within a few.

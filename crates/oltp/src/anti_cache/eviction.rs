@@ -54,13 +54,14 @@ impl AntiCache {
         }
         self.hand_over(builder, time_us);
         self.statistics.evicted_rows += u64::from(rows);
+        self.traffic[number].evicted_rows += u64::from(rows);
         true
     }
 
     fn hand_over(&mut self, builder: BlockBuilder, time_us: i64) {
         let rows = builder.rows();
         let block = Arc::new(builder.finish(time_us));
-        self.blocks.add(block.id, rows);
+        self.blocks.add(block.id, block.table, rows);
         self.next_block = BlockId(
             block
                 .id
@@ -69,6 +70,7 @@ impl AntiCache {
                 .expect("2^32 blocks were never written"),
         );
         self.statistics.written_blocks += 1;
+        self.traffic(block.table).written_blocks += 1;
         self.buffers.insert(block.id, Arc::clone(&block));
         self.files.writes.submit(WriteJob::Write(block));
     }

@@ -27,8 +27,9 @@ use crate::options::AntiCacheOptions;
 use crate::pointer::EvictedId;
 use crate::pointer::TupleId;
 use crate::row_layout::RowBuffer;
+use crate::schema::TableNumber;
 use crate::snapshot::BlockGeometry;
-use crate::statistics::AntiCacheStatistics;
+use crate::statistics::{AntiCacheStatistics, TableTraffic};
 use crate::stop::Stop;
 use crate::table::{ChainEnd, Table};
 use crate::transaction::FetchNow;
@@ -45,6 +46,8 @@ pub(crate) struct AntiCache {
     pub(crate) files: Arc<BlockFiles>,
     pub(crate) pins: Pins,
     pub(crate) statistics: AntiCacheStatistics,
+    /// The same of each table, by its number.
+    traffic: Vec<TableTraffic>,
     next_block: BlockId,
     blocks: BlockTable,
     /// Blocks that were not written yet.
@@ -62,10 +65,11 @@ impl AntiCache {
     /// Nothing evicted yet.
     pub(crate) fn new(options: AntiCacheOptions, files: Arc<BlockFiles>, tables: usize) -> Self {
         Self {
-            blocks: BlockTable::new(options.blocks_per_file),
+            blocks: BlockTable::new(options.blocks_per_file, tables),
             options,
             pins: Pins::default(),
             statistics: AntiCacheStatistics::default(),
+            traffic: vec![TableTraffic::default(); tables],
             next_block: files.first_block(),
             files,
             buffers: HashMap::new(),
@@ -107,8 +111,8 @@ impl AntiCache {
     }
 
     /// Takes a block of an earlier process, of which some rows are left.
-    pub(crate) fn restore(&mut self, block: BlockId, rows: u32, live: u32) {
-        self.blocks.restore(block, rows, live);
+    pub(crate) fn restore(&mut self, block: BlockId, table: TableNumber, rows: u32, live: u32) {
+        self.blocks.restore(block, table, rows, live);
     }
 
     /// All blocks of earlier processes were taken.
@@ -148,7 +152,17 @@ impl AntiCache {
 
     /// Holes in the blocks on disk.
     pub(crate) fn holes(&self) -> u64 {
-        self.blocks.holes()
+        self.blocks.holes().iter().sum()
+    }
+
+    /// Holes of a table, and what went to disk and came back of it.
+    pub(crate) fn of_table(&self, table: TableNumber) -> (u64, TableTraffic) {
+        let number = usize::from(table.0);
+        (self.blocks.holes()[number], self.traffic[number])
+    }
+
+    fn traffic(&mut self, table: TableNumber) -> &mut TableTraffic {
+        &mut self.traffic[usize::from(table.0)]
     }
 
     /// The memory that everything but blocks to be written may use: these have theirs set aside.

@@ -39,6 +39,7 @@ impl AntiCache {
     /// Brings back what nobody waits for, if the strategy or the block's holes ask for it.
     pub(crate) fn merge_rest(&mut self, table: &mut Table, block: &Block) {
         self.statistics.read_blocks += 1;
+        self.traffic(block.table).read_blocks += 1;
         let (rows, live) = self.blocks.rows(block.id);
         let holes = f64::from(rows - live) / f64::from(rows.max(1));
         let takes_all = self.options.merge == MergeStrategy::Block;
@@ -68,6 +69,7 @@ impl AntiCache {
         let tuple = table.unevict(id, self.scratch.bytes(), end);
         self.leave(place.block);
         self.statistics.returned_rows += 1;
+        self.traffic(block.table).returned_rows += 1;
         tuple
     }
 }

@@ -131,7 +131,8 @@ impl Partition {
             let block = files.read(of_block[0].0.block)?;
             self.load_block(&files, &block, of_block, stays)?;
             if let Some(anti_cache) = self.anti_cache.as_mut().filter(|_| stays) {
-                anti_cache.restore(block.id, block.rows(), of_block.len() as u32);
+                let live = of_block.len() as u32;
+                anti_cache.restore(block.id, block.table, block.rows(), live);
             }
             self.make_room();
             self.write_blocks()?;

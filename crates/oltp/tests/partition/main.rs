@@ -13,5 +13,6 @@ mod script;
 mod several;
 mod snapshots;
 mod statements;
+mod statistics;
 mod text_keys;
 mod world;
