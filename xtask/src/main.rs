@@ -5,6 +5,7 @@
 //! * `cargo xtask tidy`: the rules of the code base that compilers do not check.
 //! * `cargo xtask fuzz`: hostile and arbitrary input for a parser, with coverage as the guide.
 //! * `cargo xtask simulate`: crash states and model operations of the trees, seed after seed.
+//! * `cargo xtask kill-primary`: kills of a process with a primary under load, on the real disk.
 //! * `cargo xtask soak`, `cargo xtask tpch`: long runs against a real PostgreSQL.
 
 mod ci;
@@ -44,6 +45,10 @@ enum Task {
     /// [--crash-states 1000000] [--operations 10000000] [--seconds 86400] [--seed 1000000]
     /// [--runs N] [--scenario NAME]
     Simulate(PassedOn),
+    /// Kill a process with a primary under load; check that nothing acknowledged is lost
+    ///
+    /// [--kills 500] [--accounts 200000] [--memory-mb 16] [--long-life-seconds 20] [--seed N]
+    KillPrimary(PassedOn),
     /// Kill hedgerow and crash PostgreSQL under load; check every answer
     ///
     /// [--seconds 120] [--kills 20] [--restarts 2] [--scale 20] [--answers-min 1000] [--seed N]
@@ -77,15 +82,18 @@ fn run(task: Task) -> Result<()> {
         Task::Ci => ci::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz(options) => fuzz::run(&options),
-        Task::Simulate(PassedOn { arguments }) => simulate(&arguments),
+        Task::Simulate(PassedOn { arguments }) => run_optimised("sim", "simulate", &arguments),
+        Task::KillPrimary(PassedOn { arguments }) => {
+            run_optimised("testbed", "kill_primary", &arguments)
+        }
         Task::Soak(PassedOn { arguments }) => run_in_testbed("soak", &arguments),
         Task::Tpch(PassedOn { arguments }) => run_in_testbed("tpch", &arguments),
     }
 }
 
-/// Runs the simulation, optimised.
-fn simulate(arguments: &[String]) -> Result<()> {
-    let own = ["run", "--release", "-p", "sim", "--bin", "simulate", "--"];
+/// Runs a program of one of the test crates, optimised.
+fn run_optimised(package: &str, program: &str, arguments: &[String]) -> Result<()> {
+    let own = ["run", "--release", "-p", package, "--bin", program, "--"];
     let passed_on = arguments.iter().map(String::as_str);
     cargo(&own.into_iter().chain(passed_on).collect::<Vec<_>>())
 }
@@ -94,10 +102,5 @@ fn simulate(arguments: &[String]) -> Result<()> {
 fn run_in_testbed(program: &str, arguments: &[String]) -> Result<()> {
     prerequisites::install()?;
     cargo(&["build", "--release", "-p", "hedgerow"])?;
-    let own = ["run", "--release", "-p", "testbed", "--bin", program, "--"];
-    let arguments: Vec<&str> = own
-        .into_iter()
-        .chain(arguments.iter().map(String::as_str))
-        .collect();
-    cargo(&arguments)
+    run_optimised("testbed", program, arguments)
 }

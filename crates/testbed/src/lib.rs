@@ -1,7 +1,7 @@
 //! Real servers under test: what integration tests, soak runs and experiments start and stop.
 //!
-//! Everything here treats Hedgerow as a black box: the binary, its data directory, its wire
-//! protocol. Nothing of the product depends on this crate.
+//! Everything here but [`kill_primary`], which is about an engine, treats Hedgerow as a black box: the binary, its
+//! data directory, its wire protocol. Nothing of the product depends on this crate.
 //!
 //! * [`owned_process`]: a child process that never outlives its owner.
 //! * [`free_port`]: ports nobody listens on.
@@ -12,6 +12,7 @@
 //! * [`differential`]: random queries, answered by PostgreSQL and by Hedgerow.
 //! * [`bank`]: pgbench's four sums, the invariant that a torn read breaks.
 //! * [`soak`]: kills and restarts under load, counted.
+//! * [`kill_primary`]: kills of a process with a primary.
 //! * [`tpch`]: TPC-H data, queries and the comparison of answers.
 
 pub mod bank;
@@ -20,6 +21,7 @@ pub mod differential;
 pub mod free_port;
 pub mod hedgerow_process;
 pub mod history;
+pub mod kill_primary;
 pub mod owned_process;
 pub mod patience;
 pub mod postgres_server;

@@ -4,7 +4,7 @@
 //!
 //! Does not: end with a program that is killed; that leaves its children behind.
 
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStdout, Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,11 @@ impl OwnedProcess {
     /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Its standard output, once, when that is a pipe.
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
     }
 
     /// The exit status, if the process has ended.

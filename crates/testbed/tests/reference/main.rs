@@ -1,4 +1,7 @@
-//! The harness against PostgreSQL alone: what the other tests stand on must itself stand.
+//! The harness against PostgreSQL alone: what the other tests stand on must itself stand. And the kills of a primary,
+//! which need no server.
+
+mod kill_primary;
 
 use anyhow::Result;
 use testbed::bank::Sums;
