@@ -244,6 +244,7 @@ fn tables_count_for_themselves() {
         // The indexes of both have room.
         anti_cache: Some(tight(2 * ROWS, 0)),
         has_log: false,
+        feed: None,
     };
     let disk = SimulatedDisk::new(1);
     let opened = Partition::open(&environment(&disk), Path::new(FOLDER), plan);

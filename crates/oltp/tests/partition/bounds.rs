@@ -167,6 +167,7 @@ fn the_time_of_replay_is_kept_short() {
             procedures: vec![Arc::new(Slow(Arc::clone(&clock)))],
             anti_cache: None,
             has_log: true,
+            feed: None,
         };
         let (disk, mut replayed) = (SimulatedDisk::new(1), 0);
         for life in 0_i64..11 {

@@ -136,6 +136,7 @@ fn filled(restarts_max: u32, fetched_bytes_max: usize) -> Partition {
             ..AntiCacheOptions::new(96 << 10)
         }),
         has_log: false,
+        feed: None,
     };
     let disk = SimulatedDisk::new(1);
     let opened = Partition::open(&environment(&disk), Path::new("/primary"), plan);

@@ -34,6 +34,7 @@ pub fn in_memory() -> Result<Partition> {
         procedures: ledger::procedures(),
         anti_cache: None,
         has_log: false,
+        feed: None,
     };
     Ok(Partition::open(&Env::real(), Path::new(""), plan)?)
 }
@@ -69,6 +70,7 @@ impl RunningPrimary {
             procedures: ledger::procedures(),
             anti_cache: Some(AntiCacheOptions::new(memory_bytes)),
             has_log: true,
+            feed: None,
         };
         let partition = Partition::open(&Env::real(), folder, plan)?;
         let mut primary = Self {
