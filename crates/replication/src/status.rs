@@ -14,6 +14,7 @@ use env::Clock;
 use parking_lot::Mutex;
 use types::CommitPosition;
 
+use crate::primary::{Observation, Observed};
 use crate::slot_status::SlotStatus;
 
 /// What a source is doing.
@@ -117,6 +118,8 @@ pub struct SourceStatus {
     pub copy: Option<CopyProgress>,
     /// What the source keeps of its log for us, once that is known.
     pub slot: Option<SlotStatus>,
+    /// How the built-in primary is, where that is the source.
+    pub primary: Option<Observation>,
 }
 
 /// The states of all sources of a process.
@@ -192,6 +195,7 @@ struct Told {
     warnings: Vec<String>,
     copy: Option<CopyProgress>,
     slot: Option<SlotStatus>,
+    primary: Option<Observed>,
 }
 
 impl SourceHandle {
@@ -215,6 +219,7 @@ impl SourceHandle {
                 warnings: Vec::new(),
                 copy: None,
                 slot: None,
+                primary: None,
             }),
         }
     }
@@ -314,6 +319,11 @@ impl SourceHandle {
         self.told.lock().copy = copy;
     }
 
+    /// Says that the source is a built-in primary, and where that tells how it is.
+    pub fn set_primary(&self, primary: Observed) {
+        self.told.lock().primary = Some(primary);
+    }
+
     /// Says what the source keeps of its log for us.
     pub fn set_slot(&self, slot: Option<SlotStatus>) {
         self.told.lock().slot = slot;
@@ -351,6 +361,7 @@ impl SourceHandle {
             rows: self.rows.load(Ordering::Relaxed),
             copy: told.copy.clone(),
             slot: told.slot.clone(),
+            primary: told.primary.as_ref().map(Observed::latest),
         }
     }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use lsm::{StoreStats, TableStats};
+use oltp::statistics::{PartitionStatistics, ProcedureStatistics, TableStatistics};
 use replication::catalog::{TableEntry, TableState};
+use replication::primary::Observation;
 use replication::status::SourceStatus;
 
 use crate::engine::Engine;
@@ -104,6 +106,48 @@ pub(crate) const VIEWS: &[View] = &[
                 stats.bytes_merged,
             ])
         },
+    },
+    View {
+        name: "primary",
+        columns: &[
+            ("position", Text),
+            ("calls_waiting", Bigint),
+            ("memory_bytes", Bigint),
+            ("memory_bytes_max", Bigint),
+            ("eviction_stalls", Bigint),
+            ("eviction_stall_us_max", Bigint),
+            ("uneviction_stalls", Bigint),
+            ("uneviction_stall_us_max", Bigint),
+            ("snapshots", Bigint),
+        ],
+        rows: primary,
+    },
+    View {
+        name: "primary_procedures",
+        columns: &[
+            ("name", Text),
+            ("committed", Bigint),
+            ("stopped", Bigint),
+            ("restarts", Bigint),
+        ],
+        rows: primary_procedures,
+    },
+    View {
+        name: "primary_tables",
+        columns: &[
+            ("name", Text),
+            ("rows_in_memory", Bigint),
+            ("rows_on_disk", Bigint),
+            ("row_bytes", Bigint),
+            ("disk_bytes", Bigint),
+            ("index_bytes", Bigint),
+            ("holes", Bigint),
+            ("rows_evicted", Bigint),
+            ("rows_returned", Bigint),
+            ("blocks_written", Bigint),
+            ("blocks_read", Bigint),
+        ],
+        rows: primary_tables,
     },
     View {
         name: "slots",
@@ -274,6 +318,63 @@ fn sources(engine: &Engine) -> Vec<ArrayRef> {
         copy(|copy| copy.bytes_total),
         double(each().map(|source| source.copy.as_ref().and_then(|copy| copy.remaining_seconds))),
     ]
+}
+
+/// How the built-in primary is: a row if that is the source.
+fn primary(engine: &Engine) -> Vec<ArrayRef> {
+    let primaries = primaries(engine);
+    let each = || primaries.iter().map(|primary| &primary.statistics);
+    let number = |of: fn(&PartitionStatistics) -> u64| bigint(each().map(move |one| Some(of(one))));
+    let memory_max = |primary: &Observation| Some(primary.memory_bytes_max as u64);
+    vec![
+        text(each().map(|one| one.position)),
+        number(|one| one.waiting as u64),
+        number(|one| one.memory.live_bytes as u64),
+        bigint(primaries.iter().map(memory_max)),
+        number(|one| one.eviction_stalls.count),
+        number(|one| one.eviction_stalls.longest_us),
+        number(|one| one.uneviction_stalls.count),
+        number(|one| one.uneviction_stalls.longest_us),
+        number(|one| one.snapshots.completed),
+    ]
+}
+
+/// The procedures of the built-in primary, and what became of their calls.
+fn primary_procedures(engine: &Engine) -> Vec<ArrayRef> {
+    let primaries = primaries(engine);
+    let each = || primaries.iter().flat_map(|one| &one.statistics.procedures);
+    let number = |of: fn(&ProcedureStatistics) -> u64| bigint(each().map(move |one| Some(of(one))));
+    vec![
+        text(each().map(|procedure| &procedure.name)),
+        number(|procedure| procedure.committed),
+        number(|procedure| procedure.stopped),
+        number(|procedure| procedure.restarts),
+    ]
+}
+
+/// The tables of the built-in primary, and where their rows are.
+fn primary_tables(engine: &Engine) -> Vec<ArrayRef> {
+    let primaries = primaries(engine);
+    let each = || primaries.iter().flat_map(|one| &one.statistics.tables);
+    let number = |of: fn(&TableStatistics) -> u64| bigint(each().map(move |one| Some(of(one))));
+    vec![
+        text(each().map(|table| &table.name)),
+        number(|table| table.rows_in_memory as u64),
+        number(|table| table.rows_evicted as u64),
+        number(|table| table.row_bytes as u64),
+        number(|table| table.evicted_bytes),
+        number(|table| table.index_bytes as u64),
+        number(|table| table.holes),
+        number(|table| table.traffic.evicted_rows),
+        number(|table| table.traffic.returned_rows),
+        number(|table| table.traffic.written_blocks),
+        number(|table| table.traffic.read_blocks),
+    ]
+}
+
+fn primaries(engine: &Engine) -> Vec<Observation> {
+    let sources = engine.status.sources().into_iter();
+    sources.filter_map(|source| source.primary).collect()
 }
 
 /// The slots that have been looked at.

@@ -109,12 +109,13 @@ impl Collector {
     /// How the primary is.
     fn primary(&self, is_full: bool) -> Primary {
         let observed = self.watched.primary.latest();
+        let statistics = &observed.statistics;
         let tally = self.watched.primary_tally.lock();
         Primary {
-            rows_in_memory: observed.tables.iter().map(|t| t.rows_in_memory).sum(),
-            rows_evicted: observed.tables.iter().map(|t| t.rows_evicted).sum(),
-            rows_returned: observed.anti_cache.returned_rows,
-            memory: observed.memory.live_bytes as u64,
+            rows_in_memory: statistics.tables.iter().map(|t| t.rows_in_memory).sum(),
+            rows_evicted: statistics.tables.iter().map(|t| t.rows_evicted).sum(),
+            rows_returned: statistics.anti_cache.returned_rows,
+            memory: statistics.memory.live_bytes as u64,
             memory_max: observed.memory_bytes_max as u64,
             is_full,
             right: tally.right,

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use replication::primary::Observation;
 use replication::slot_status::{SlotAlarm, SlotStatus};
 
 use super::facts::Facts;
@@ -25,6 +26,7 @@ pub fn render(facts: &Facts) -> String {
     let mut out = String::new();
     sources(facts, &mut out);
     slots(facts, &mut out);
+    primary(facts, &mut out);
     store(facts, &mut out);
     tables(facts, &mut out);
     out
@@ -95,6 +97,99 @@ fn sources(facts: &Facts, out: &mut String) {
         help,
         Kind::Counter,
         count,
+        out,
+    );
+}
+
+/// The built-in primary.
+fn primary(facts: &Facts, out: &mut String) {
+    let primaries: Vec<_> = facts
+        .sources
+        .iter()
+        .filter_map(|source| Some((label("source", &source.name), source.primary.as_ref()?)))
+        .collect();
+    let each = |value: fn(&Observation) -> u64| -> Samples {
+        let samples = primaries.iter();
+        samples
+            .map(|(labels, primary)| (labels.clone(), float(value(primary))))
+            .collect()
+    };
+    let gauges: [(&str, &str, fn(&Observation) -> u64); 2] = [
+        (
+            "hedgerow_primary_memory_bytes",
+            "Memory of the primary in use: rows, indexes and bookkeeping.",
+            |primary| primary.statistics.memory.live_bytes as u64,
+        ),
+        (
+            "hedgerow_primary_memory_max_bytes",
+            "Memory that the primary may use.",
+            |primary| primary.memory_bytes_max as u64,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        metric(name, help, Kind::Gauge, each(value), out);
+    }
+    let counters: [(&str, &str, fn(&Observation) -> u64); 4] = [
+        (
+            "hedgerow_primary_restarts_total",
+            "Runs of calls that met rows on disk, after which the calls ran again.",
+            |primary| primary.statistics.anti_cache.restarts,
+        ),
+        (
+            "hedgerow_primary_stalls_total",
+            "Times that calls waited more than 1 ms while rows were evicted or came back.",
+            |primary| {
+                let statistics = &primary.statistics;
+                statistics.eviction_stalls.longer_than_1_ms
+                    + statistics.uneviction_stalls.longer_than_1_ms
+            },
+        ),
+        (
+            "hedgerow_primary_rows_evicted_total",
+            "Rows that went to disk.",
+            |primary| primary.statistics.anti_cache.evicted_rows,
+        ),
+        (
+            "hedgerow_primary_rows_returned_total",
+            "Rows that came back from disk.",
+            |primary| primary.statistics.anti_cache.returned_rows,
+        ),
+    ];
+    for (name, help, value) in counters {
+        metric(name, help, Kind::Counter, each(value), out);
+    }
+    let of_tables = primaries.iter().flat_map(|(labels, primary)| {
+        primary.statistics.tables.iter().flat_map(move |table| {
+            let places = [
+                ("memory", table.rows_in_memory),
+                ("disk", table.rows_evicted),
+            ];
+            places.map(|(place, rows)| {
+                let table = label("table", &table.name);
+                let labels = format!("{labels},{table},{}", label("place", place));
+                (labels, float(rows as u64))
+            })
+        })
+    });
+    let calls = primaries.iter().flat_map(|(labels, primary)| {
+        primary.statistics.procedures.iter().flat_map(move |one| {
+            let ends = [("committed", one.committed), ("stopped", one.stopped)];
+            ends.map(|(end, calls)| {
+                let procedure = label("procedure", &one.name);
+                let labels = format!("{labels},{procedure},{}", label("end", end));
+                (labels, float(calls))
+            })
+        })
+    });
+    let help = "Calls of the primary's procedures, by how they ended.";
+    let name = "hedgerow_primary_calls_total";
+    metric(name, help, Kind::Counter, calls.collect(), out);
+    let help = "Rows of the primary's tables, by where they are.";
+    metric(
+        "hedgerow_primary_rows",
+        help,
+        Kind::Gauge,
+        of_tables.collect(),
         out,
     );
 }

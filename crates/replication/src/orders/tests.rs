@@ -319,7 +319,7 @@ fn rows_go_to_disk_and_the_primary_and_its_replica_agree_while_orders_come() {
         running.store.work(Work::Merge).expect("merges");
     }
     std::thread::sleep(Duration::from_millis(200)); // Until the primary has told how it is.
-    let observed = running.observed.latest();
+    let observed = running.observed.latest().statistics;
     assert!(
         observed
             .tables

@@ -19,7 +19,6 @@ use env::Clock;
 use oltp::{Call, Completion, Outcome, Partition, PrimaryError, Refusal, Ticket};
 use types::CommitPosition;
 
-use super::observed::{Observation, Observed};
 use super::session::{Answer, CallError, Inspection, Request, SessionQueue, Submitted};
 use super::signal::Signal;
 use crate::source::Stop;
@@ -28,8 +27,6 @@ use crate::source::Stop;
 const CALLS_A_ROUND: usize = 64;
 /// How long the thread sleeps at most.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
-/// How often it tells how it is.
-const OBSERVATION_INTERVAL: Duration = Duration::from_millis(100);
 /// For so long memory may be full, and rows be evicted, before calls are refused for it.
 const FULL_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -61,32 +58,25 @@ struct Unanswered {
 /// See the module.
 pub(super) struct Host {
     partition: Partition,
-    memory_bytes_max: usize,
     requests: Receiver<Request>,
     sessions: BTreeMap<u64, Served>,
     next_session: u64,
     unanswered: VecDeque<Unanswered>,
     completed: Vec<Completion>,
     reply: Vec<u8>,
-    calls: u64,
-    calls_that_waited: u64,
     /// Since when calls have been refused for want of memory.
     full_since: Option<Duration>,
     clock: Arc<dyn Clock>,
     signal: Arc<Signal>,
-    observed: Observed,
-    last_observation: Duration,
     stop: Stop,
 }
 
 /// What the thread is made of.
 pub(super) struct HostParts {
     pub(super) partition: Partition,
-    pub(super) memory_bytes_max: usize,
     pub(super) requests: Receiver<Request>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) signal: Arc<Signal>,
-    pub(super) observed: Observed,
     pub(super) stop: Stop,
 }
 
@@ -94,45 +84,34 @@ impl Host {
     pub(super) fn new(parts: HostParts) -> Self {
         let HostParts {
             partition,
-            memory_bytes_max,
             requests,
             clock,
             signal,
-            observed,
             stop,
         } = parts;
         Self {
             partition,
-            memory_bytes_max,
             requests,
             sessions: BTreeMap::new(),
             next_session: 0,
             unanswered: VecDeque::new(),
             completed: Vec::new(),
             reply: Vec::new(),
-            calls: 0,
-            calls_that_waited: 0,
             full_since: None,
-            last_observation: clock.monotonic(),
             clock,
             signal,
-            observed,
             stop,
         }
     }
 
     /// Runs calls until told to stop. An error means that nothing can be acknowledged any more.
     pub(super) fn run(&mut self) -> Result<(), PrimaryError> {
-        self.observe();
         while !self.stop.is_set() {
             self.take_requests();
             let has_run = self.run_calls();
             self.partition.poll(&mut self.completed)?;
             self.take_completed();
             let has_answered = self.answer_durable();
-            if self.clock.monotonic() >= self.last_observation + OBSERVATION_INTERVAL {
-                self.observe();
-            }
             if !has_run && !has_answered {
                 self.signal.wait(SLEEP_MAX);
             }
@@ -233,7 +212,6 @@ impl Host {
             }
             Outcome::Waiting(ticket) => {
                 served.waits = Some(ticket);
-                self.calls_that_waited += 1;
             }
             Outcome::Refused(refusal) if self.is_worth_waiting(refusal) => {
                 next.was_refused = true;
@@ -294,7 +272,6 @@ impl Host {
         outcome: Result<CommitPosition, CallError>,
         reply: &[u8],
     ) {
-        self.calls += 1;
         let reply = reply.to_vec();
         self.unanswered.push_back(Unanswered {
             position,
@@ -319,20 +296,5 @@ impl Host {
             has_answered = true;
         }
         has_answered
-    }
-
-    fn observe(&mut self) {
-        self.last_observation = self.clock.monotonic();
-        self.observed.tell(Observation {
-            position: self.partition.position(),
-            durable: self.partition.durable(),
-            calls: self.calls,
-            calls_that_waited: self.calls_that_waited,
-            memory_bytes_max: self.memory_bytes_max,
-            memory: self.partition.memory(),
-            tables: self.partition.table_statistics(),
-            anti_cache: self.partition.anti_cache_statistics(),
-            holes: self.partition.holes(),
-        });
     }
 }

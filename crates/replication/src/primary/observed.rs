@@ -1,45 +1,44 @@
-//! How the primary is, for whoever watches: written by its thread, read by anyone.
+//! How the primary is, for whoever watches: its thread shows it, anyone reads it, neither waits.
 
 use std::sync::Arc;
 
-use oltp::statistics::{AntiCacheStatistics, MemoryUse, TableStatistics};
+use oltp::statistics::{PartitionStatistics, StatisticsBoard};
 use parking_lot::Mutex;
-use types::CommitPosition;
 
 /// The primary at one moment, a short while ago.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
-    /// The position of the last transaction that changed something.
-    pub position: CommitPosition,
-    /// Everything up to here is on disk.
-    pub durable: CommitPosition,
-    /// Calls that were run to their ends since it was opened.
-    pub calls: u64,
-    /// Those of them that waited for evicted rows.
-    pub calls_that_waited: u64,
     /// Bytes of memory that it may use; 0 before it is open.
     pub memory_bytes_max: usize,
-    /// Where its memory is.
-    pub memory: MemoryUse,
-    /// What it holds.
-    pub tables: Vec<TableStatistics>,
-    /// What went to disk and came back.
-    pub anti_cache: AntiCacheStatistics,
-    /// Holes in its blocks.
-    pub holes: u64,
+    /// What it counts.
+    pub statistics: Arc<PartitionStatistics>,
 }
 
-/// The means to watch, shared.
+/// The means to watch, shared; before the primary is open there is nothing to see.
 #[derive(Clone, Default)]
-pub struct Observed(Arc<Mutex<Observation>>);
+pub struct Observed(Arc<Mutex<Option<Open>>>);
+
+struct Open {
+    memory_bytes_max: usize,
+    board: Arc<StatisticsBoard>,
+}
 
 impl Observed {
-    /// How it was when its thread last told.
+    /// How it was when its thread last showed it.
     pub fn latest(&self) -> Observation {
-        self.0.lock().clone()
+        let open = self.0.lock();
+        let observation = open.as_ref().map(|open| Observation {
+            memory_bytes_max: open.memory_bytes_max,
+            statistics: open.board.read(),
+        });
+        observation.unwrap_or_default()
     }
 
-    pub(super) fn tell(&self, observation: Observation) {
-        *self.0.lock() = observation;
+    /// The primary is open.
+    pub(super) fn open(&self, memory_bytes_max: usize, board: Arc<StatisticsBoard>) {
+        *self.0.lock() = Some(Open {
+            memory_bytes_max,
+            board,
+        });
     }
 }

@@ -176,22 +176,16 @@ impl Source for PrimarySource {
             None => self.create_tables(target)?,
         };
         let after = CommitPosition(checkpoint.resume);
-        let partition = self.open(after).map_err(refused)?;
-        if partition.position() < after {
-            return Err(SourceError::Refused(format!(
-                "the replica is at {after}, ahead of its primary, which is at {}: the folder {} is not \
-                 the one that this replica has followed, or its log was lost",
-                partition.position(),
-                self.options.folder.display()
-            )));
-        }
-        self.opened = Some(partition);
+        self.opened = Some(self.open(after).map_err(refused)?);
         Ok(checkpoint)
     }
 
     fn run(&mut self, _start: &Checkpoint, feed: &Feed) -> Result<(), SourceError> {
         let partition = self.opened.take().expect("prepared before it runs");
         let changes = partition.change_feed().expect("it was opened with a feed");
+        let board = partition.statistics_board();
+        self.observed.open(self.options.memory_bytes, board);
+        feed.status.set_primary(self.observed());
         feed.status.set_target(partition.durable());
         feed.status.set_state(SourceState::CatchingUp, None);
         let mut images = self.images(feed);
@@ -225,11 +219,9 @@ impl PrimarySource {
         let (ends, ended): (Sender<PrimaryError>, _) = bounded(1);
         let mut host = Host::new(HostParts {
             partition,
-            memory_bytes_max: self.options.memory_bytes,
             requests,
             clock: feed.clock.clone(),
             signal: Arc::clone(&self.signal),
-            observed: self.observed.clone(),
             stop,
         });
         let run = move || {

@@ -14,7 +14,6 @@ use oltp::{
 use types::{ColumnType, CommitPosition, Value};
 
 use super::host::{Host, HostParts};
-use super::observed::Observed;
 use super::session::{Answer, CallError, Clients, Session};
 use super::signal::Signal;
 use crate::source::Stop;
@@ -115,11 +114,9 @@ impl Running {
         let stop = Stop::new();
         let mut host = Host::new(HostParts {
             partition,
-            memory_bytes_max: memory_bytes,
             requests,
             clock: env.clock,
             signal: signal.clone(),
-            observed: Observed::default(),
             stop: stop.clone(),
         });
         let thread = std::thread::Builder::new().spawn(move || host.run().expect("nothing fails"));
@@ -242,10 +239,12 @@ fn a_session_that_waits_for_a_row_on_disk_keeps_nobody_else() {
     let running = Running::start(folder.path(), 3 << 20);
     let session = running.session();
     // Eight times the memory, so that the first rows go.
-    for key in 0..12_000 {
-        submit_put(&session, key, 2_000);
-        let answer = running.answer_by(&session, || running.write_blocks());
-        assert!(answer.outcome.is_ok(), "{key}: {answer:?}");
+    for hundred in 0..120 {
+        (0..100).for_each(|nth| submit_put(&session, 100 * hundred + nth, 2_000));
+        for _ in 0..100 {
+            let answer = running.answer_by(&session, || running.write_blocks());
+            assert!(answer.outcome.is_ok(), "{answer:?}");
+        }
     }
     let other = running.session();
     submit_get(&session, 0);
