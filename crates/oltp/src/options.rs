@@ -61,7 +61,7 @@ impl AntiCacheOptions {
             block_bytes: 16 << 10,
             blocks_per_file: 512,
             sampling: Sampling::Transactions(0.01),
-            chain: ChainKind::Double,
+            chain: ChainKind::Lazy,
             merge: MergeStrategy::Tuple,
             holes_max: 0.5,
             buffers_max: 64,

@@ -51,7 +51,7 @@ fn compare_with_model(seed: u64, options: Option<AntiCacheOptions>) {
     let all = Model::reads_of_all(IDS);
     assert_eq!(run(&mut partition, &all), model.run(&all));
     let statistics = partition.anti_cache_statistics();
-    assert_eq!(evicts, statistics.restarts > 100, "{statistics:?}");
+    assert_eq!(evicts, statistics.restarts > 50, "{statistics:?}");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn without_eviction() {
 fn with_every_strategy_chain_and_sampling() {
     let mut seed = 10;
     for merge in [MergeStrategy::Tuple, MergeStrategy::Block] {
-        for chain in [ChainKind::Single, ChainKind::Double] {
+        for chain in [ChainKind::Single, ChainKind::Double, ChainKind::Lazy] {
             for sampling in [Sampling::Transactions(0.1), Sampling::Accesses(1.0)] {
                 seed += 1;
                 let options = AntiCacheOptions {
