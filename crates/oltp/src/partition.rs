@@ -4,7 +4,8 @@
 //! 1. [`Partition::execute`] runs a call to its end, unless it needs evicted data. Then it is rolled
 //!    back and waits, with its parameters, while other calls run.
 //! 2. [`Partition::poll`] looks what has come from disk, brings it back into the tables, runs the calls
-//!    that have all they needed, hands the command log on, and evicts what is too much.
+//!    that have all they needed, hands the command log on, and evicts what is too much. So many rows
+//!    at a time come and go: the rest is for the next step.
 //!
 //! Who knows the calls that come next says so before they do: [`Partition::expect`].
 //!
@@ -40,6 +41,10 @@ use crate::waiting::{WaitingCall, WaitingCalls};
 
 /// Memory is looked at once in so many calls.
 const CALLS_BETWEEN_LOOKS: u32 = 32;
+
+/// Rows that one step brings back before it leaves the others to the next one, and rows that it evicts: with
+/// rows of 1 KB, and the calls that waited for them, either takes a third of a millisecond.
+pub(crate) const MOVED_MAX: u64 = 128;
 
 /// See the module. `open` is in [`crate::recovery`].
 pub struct Partition {
@@ -234,12 +239,13 @@ impl Partition {
             anti_cache.allow_all_fetches();
         }
         self.calls_until_look -= 1;
-        if self.calls_until_look == 0 {
+        if self.calls_until_look == 0 || self.is_full {
             self.make_room();
         }
     }
 
-    /// Evicts until the budget is kept, or the writer is behind, or nothing is left.
+    /// Evicts until the budget is kept, or the writer is behind, or nothing is left, or that is enough for
+    /// one step: every call goes on with it before the memory has room again.
     pub(crate) fn make_room(&mut self) {
         self.calls_until_look = CALLS_BETWEEN_LOOKS;
         self.work.trim();
@@ -259,6 +265,7 @@ impl Partition {
         if self.is_full {
             let (begun, before) = (self.clock.monotonic(), anti_cache.statistics.evicted_rows);
             while self.is_full
+                && anti_cache.statistics.evicted_rows < before + MOVED_MAX
                 && !anti_cache.is_writer_behind()
                 && anti_cache.evict_slice(&mut self.tables, self.time_us)
             {

@@ -3,7 +3,7 @@
 //! 1. A call that met evicted data names the blocks it needs. Blocks in memory are merged at once; for
 //!    each other one there is one read, however many calls need it.
 //! 2. When a block arrives, its wanted rows go back into their tables, pinned for the calls that
-//!    wait for them.
+//!    wait for them. When many have arrived some wait for the next step, so that none takes long.
 //! 3. A call with all its blocks is ready to run again; such calls run in the order in which they
 //!    became so.
 
@@ -13,7 +13,7 @@ use crate::anti_cache::{AntiCache, Fetched, Pin};
 use crate::call::{Call, Ticket};
 use crate::evicted_entries::BlockId;
 use crate::expected_calls::Declared;
-use crate::partition::Partition;
+use crate::partition::{MOVED_MAX, Partition};
 use crate::pointer::Target;
 use crate::procedure::ProcedureNumber;
 use crate::shared_calls::SharedCallNumber;
@@ -43,6 +43,8 @@ pub(crate) struct WaitingCall {
 pub(crate) struct WaitingCalls {
     calls: BTreeMap<Ticket, WaitingCall>,
     of_block: HashMap<BlockId, Vec<Ticket>>,
+    /// Blocks that were read, and are for the next steps.
+    fetched: VecDeque<Fetched>,
     ready: VecDeque<Ticket>,
     /// Parts of calls on several partitions that have all they need.
     pub(crate) arrived: VecDeque<(SharedCallNumber, WaitingCall)>,
@@ -249,15 +251,21 @@ impl Partition {
         }
     }
 
-    /// Takes the blocks that other threads have read.
+    /// Takes blocks that other threads have read, until enough rows have come back for one step.
     pub(crate) fn take_arrivals(&mut self) {
         let Some(anti_cache) = &self.anti_cache else {
             return;
         };
-        let fetched = anti_cache.files.fetches.take_done();
-        if !fetched.is_empty() {
+        let read = anti_cache.files.fetches.take_done();
+        self.waiting.fetched.extend(read);
+        if !self.waiting.fetched.is_empty() {
             let begun = self.clock.monotonic();
-            fetched.into_iter().for_each(|block| self.arrive(block));
+            let enough = self.anti_cache_statistics().returned_rows + MOVED_MAX;
+            while self.anti_cache_statistics().returned_rows < enough
+                && let Some(fetched) = self.waiting.fetched.pop_front()
+            {
+                self.arrive(fetched);
+            }
             let took = self.clock.monotonic().saturating_sub(begun);
             self.counts.uneviction_stalls.note(took);
         }

@@ -125,6 +125,40 @@ fn hot_rows_stay() {
     assert_eq!(partition.anti_cache_statistics().restarts, before);
 }
 
+/// What has come from disk at once comes back in steps, and what goes for it goes in steps: none stops the
+/// partition for long. All calls end, and memory stays within the budget.
+#[test]
+fn rows_come_and_go_some_at_a_time() {
+    const CALLS: usize = 400;
+    // So many rows a step, and a block that was begun.
+    const MOVED_MAX: u64 = 128 + 6;
+    let mut options = tight(2_000, 0);
+    options.memory_bytes += CALLS * 600;
+    options.buffers_max = 100;
+    options.memory_bytes += options.buffers_max * options.block_bytes;
+    let budget = options.memory_bytes;
+    let (_, mut partition) = filled(options, 2_000);
+    let files = partition.block_files().expect("it evicts");
+    for id in 0..CALLS as i64 {
+        let (outcome, _) = execute(&mut partition, &[operation(Kind::Get, id)]);
+        assert!(matches!(outcome, Outcome::Waiting(_)), "{outcome:?}");
+    }
+    while files.write().expect("nothing fails") || files.fetch() {}
+    let (mut completed, mut polls) = (Vec::new(), 0);
+    while completed.len() < CALLS {
+        let before = partition.anti_cache_statistics();
+        partition.poll(&mut completed).expect("nothing fails");
+        let after = partition.anti_cache_statistics();
+        assert!(after.returned_rows - before.returned_rows <= MOVED_MAX);
+        assert!(after.evicted_rows - before.evicted_rows <= MOVED_MAX);
+        assert!(partition.memory().live_bytes <= budget);
+        polls += 1;
+    }
+    assert!(polls >= 4, "{polls}");
+    let mut outcomes = completed.iter().map(|completion| &completion.outcome);
+    assert!(outcomes.all(|outcome| matches!(outcome, Outcome::Committed(_))));
+}
+
 /// One run through a whole transaction finds all that is evicted, in all statements.
 #[test]
 fn one_pre_pass_gathers_everything() {
