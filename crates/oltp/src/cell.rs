@@ -59,6 +59,52 @@ pub(crate) fn write(value: &Value<'_>, column_type: ColumnType, out: &mut [u8]) 
     }
 }
 
+/// Appends a cell of fixed width.
+///
+/// # Panics
+/// When the value does not fit the column, or the column has no fixed width.
+#[inline]
+pub(crate) fn append(value: &Value<'_>, column_type: ColumnType, out: &mut Vec<u8>) {
+    match (*value, column_type) {
+        (Value::Bool(bit), _) => out.push(bit.into()),
+        (Value::Int(int), ColumnType::Int16) => out.extend_from_slice(&(int as i16).to_le_bytes()),
+        (Value::Int(int), ColumnType::Int32 | ColumnType::Date) => {
+            out.extend_from_slice(&(int as i32).to_le_bytes());
+        }
+        (Value::Int(int), _) => out.extend_from_slice(&int.to_le_bytes()),
+        (Value::UInt(int), _) => out.extend_from_slice(&int.to_le_bytes()),
+        (Value::Float32(float), _) => out.extend_from_slice(&float.to_le_bytes()),
+        (Value::Float64(float), _) => out.extend_from_slice(&float.to_le_bytes()),
+        (Value::Decimal(int), _) => out.extend_from_slice(&int.to_le_bytes()),
+        (Value::Null | Value::Bytes(_), _) => panic!("a cell without fixed width"),
+    }
+}
+
+/// The number of a cell of an integer, date or time column, by its width.
+#[inline]
+pub(crate) fn read_int(cell: &[u8]) -> i64 {
+    match *cell {
+        [a, b] => i16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+        [a, b, c, d, e, f, g, h] => i64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => unreachable!("integers have two, four or eight bytes"),
+    }
+}
+
+/// Whether a column's cells are read as integers.
+pub(crate) fn is_int(column_type: ColumnType) -> bool {
+    matches!(
+        column_type,
+        ColumnType::Int16
+            | ColumnType::Int32
+            | ColumnType::Int64
+            | ColumnType::Date
+            | ColumnType::Time
+            | ColumnType::Timestamp
+            | ColumnType::TimestampTz
+    )
+}
+
 /// Reads a cell of fixed width.
 ///
 /// # Panics

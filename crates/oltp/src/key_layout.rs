@@ -27,6 +27,7 @@ pub(crate) enum KeyForm {
 #[derive(Clone, Copy, Debug)]
 struct Part {
     column_type: ColumnType,
+    is_int: bool,
     bits: u32,
     /// Flipped, so that numbers order as their cells do.
     sign: u128,
@@ -245,6 +246,7 @@ impl Part {
         let is_signed = !matches!(column_type, ColumnType::Bool | ColumnType::UInt64);
         Some(Self {
             column_type,
+            is_int: cell::is_int(column_type),
             bits,
             sign: if is_signed { 1 << (bits - 1) } else { 0 },
             at,
@@ -272,6 +274,15 @@ impl Part {
     /// The value's bits; `None` when it does not fit the column.
     #[inline]
     fn bits_of(&self, value: &Value<'_>) -> Option<u128> {
+        let Value::Int(int) = *value else {
+            return self.bits_of_any(value);
+        };
+        let beyond = i64::BITS.saturating_sub(self.bits);
+        let fits = self.is_int && (int << beyond) >> beyond == int;
+        fits.then_some(u128::from((int as u64) << beyond >> beyond))
+    }
+
+    fn bits_of_any(&self, value: &Value<'_>) -> Option<u128> {
         if !cell::fits(value, self.column_type) {
             return None;
         }
@@ -347,5 +358,32 @@ mod tests {
                 "{decoded:?}"
             );
         }
+    }
+
+    /// A key is made of integers that fit their columns, up to the last one that does.
+    #[test]
+    fn integers_that_do_not_fit_make_no_key() {
+        let columns = [
+            ColumnDefinition::new("small", ColumnType::Int16),
+            ColumnDefinition::new("middle", ColumnType::Int32),
+            ColumnDefinition::new("is", ColumnType::Bool),
+        ];
+        let layout = KeyLayout::new(&[0, 1, 2], &[], &columns, &RowLayout::new(&columns));
+        let mut buffer = Vec::new();
+        let mut seek = |small, middle, last| {
+            let values = [Value::Int(small), Value::Int(middle), last];
+            layout.seek(&values, &mut buffer).map(|key| match key {
+                SoughtKey::Number { number, .. } => number,
+                SoughtKey::Bytes(_) => panic!("it is a number"),
+            })
+        };
+        let bit = Value::Bool(true);
+        let least = seek(i16::MIN.into(), i32::MIN.into(), bit).expect("they fit");
+        let most = seek(i16::MAX.into(), i32::MAX.into(), bit).expect("they fit");
+        let between = seek(-1, 0, bit).expect("they fit");
+        assert!(least < between && between < most);
+        assert!(seek(i64::from(i16::MAX) + 1, 0, bit).is_none());
+        assert!(seek(0, i64::from(i32::MIN) - 1, bit).is_none());
+        assert!(seek(0, 0, Value::Int(1)).is_none(), "an integer is no bit");
     }
 }

@@ -14,8 +14,10 @@ const LINES_MAX: usize = 17;
 pub(crate) fn prefetch<T>(memory: &[T]) {
     let bytes = size_of_val(memory).min(LINES_MAX * LINE_BYTES);
     let start = memory.as_ptr().cast::<i8>();
-    for at in (0..bytes).step_by(LINE_BYTES) {
+    let mut at = 0;
+    while at < bytes {
         prefetch_line(start.wrapping_add(at));
+        at += LINE_BYTES;
     }
 }
 

@@ -19,6 +19,8 @@ use crate::text_arena::{TEXT_BYTES_MAX, TextNumber};
 enum Place {
     /// At an offset, so many bytes.
     Fixed(usize, usize),
+    /// The same, of an integer, date or time.
+    Int(usize, usize),
     /// The text of this ordinal.
     Text(usize),
 }
@@ -63,7 +65,10 @@ impl RowLayout {
             .map(|column| {
                 let place = if let Some(width) = cell::width(column.column_type) {
                     at += width;
-                    Place::Fixed(at - width, width)
+                    match cell::is_int(column.column_type) {
+                        true => Place::Int(at - width, width),
+                        false => Place::Fixed(at - width, width),
+                    }
                 } else {
                     texts += 1;
                     Place::Text(texts - 1)
@@ -88,7 +93,7 @@ impl RowLayout {
     /// Where the cells of a column are in a body, unless it is one of texts.
     pub(crate) fn fixed_at(&self, column: ColumnNumber) -> Option<usize> {
         match self.columns[column].2 {
-            Place::Fixed(at, _) => Some(at),
+            Place::Fixed(at, _) | Place::Int(at, _) => Some(at),
             Place::Text(_) => None,
         }
     }
@@ -119,7 +124,7 @@ impl RowLayout {
             let (column_type, _, place) = self.columns[column];
             match (value, place) {
                 (Value::Null, _) => out[start + column / 8] |= 1 << (column % 8),
-                (value, Place::Fixed(at, width)) => {
+                (value, Place::Fixed(at, width) | Place::Int(at, width)) => {
                     let at = start + at;
                     cell::write(value, column_type, &mut out[at..at + width]);
                 }
@@ -147,8 +152,10 @@ impl RowLayout {
         let bits = &mut row.body[column / 8];
         *bits = (*bits & !(1 << (column % 8))) | (u8::from(is_null) << (column % 8));
         match place {
-            Place::Fixed(at, width) if is_null => row.body[at..at + width].fill(0),
-            Place::Fixed(at, width) => {
+            Place::Fixed(at, width) | Place::Int(at, width) if is_null => {
+                row.body[at..at + width].fill(0);
+            }
+            Place::Fixed(at, width) | Place::Int(at, width) => {
                 cell::write(value, column_type, &mut row.body[at..at + width]);
             }
             Place::Text(ordinal) => {
@@ -195,7 +202,7 @@ impl RowLayout {
     #[inline]
     pub(crate) fn keeps_length(&self, body: &[u8], column: ColumnNumber, bytes: usize) -> bool {
         match self.columns[column].2 {
-            Place::Fixed(..) => true,
+            Place::Fixed(..) | Place::Int(..) => true,
             Place::Text(ordinal) => {
                 let (start, end) = self.text_range(body, ordinal);
                 end - start == bytes
@@ -216,8 +223,12 @@ impl RowLayout {
         let bits = &mut body[column / 8];
         *bits = (*bits & !(1 << (column % 8))) | (u8::from(is_null) << (column % 8));
         match self.columns[column].2 {
-            Place::Fixed(at, width) if is_null => body[at..at + width].fill(0),
-            Place::Fixed(at, width) => body[at..at + width].copy_from_slice(cell),
+            Place::Fixed(at, width) | Place::Int(at, width) if is_null => {
+                body[at..at + width].fill(0);
+            }
+            Place::Fixed(at, width) | Place::Int(at, width) => {
+                body[at..at + width].copy_from_slice(cell);
+            }
             Place::Text(ordinal) => return Some(self.text_range(body, ordinal).0),
         }
         None
@@ -242,6 +253,7 @@ impl RowLayout {
             return Value::Null;
         }
         match place {
+            Place::Int(at, width) => Value::Int(cell::read_int(&body[at..at + width])),
             Place::Fixed(at, width) => cell::read(&body[at..at + width], column_type),
             Place::Text(ordinal) => {
                 let (start, end) = self.text_range(body, ordinal);
@@ -256,14 +268,9 @@ impl RowLayout {
         if body[column / 8] & (1 << (column % 8)) != 0 {
             return None;
         }
-        match self.columns[column] {
-            (column_type, _, Place::Fixed(at, width)) => {
-                match cell::read(&body[at..at + width], column_type) {
-                    Value::Int(int) => Some(int),
-                    _ => None,
-                }
-            }
-            _ => None,
+        match self.columns[column].2 {
+            Place::Int(at, width) => Some(cell::read_int(&body[at..at + width])),
+            Place::Fixed(..) | Place::Text(_) => None,
         }
     }
 

@@ -91,6 +91,7 @@ pub(crate) struct CellChange {
 
 impl CellChange {
     /// Copies the value, which fits the column, to the buffer.
+    #[inline]
     pub(crate) fn new(
         column: ColumnNumber,
         column_type: ColumnType,
@@ -101,11 +102,7 @@ impl CellChange {
         match value {
             Value::Null => {}
             Value::Bytes(text) => buffer.extend_from_slice(text),
-            value => {
-                let width = cell::width(column_type).expect("the value fits the column");
-                buffer.resize(start + width, 0);
-                cell::write(value, column_type, &mut buffer[start..]);
-            }
+            value => cell::append(value, column_type, buffer),
         }
         Self {
             column,
