@@ -1,4 +1,4 @@
-//! A contender of the experiments weather, trees and rangehot: a process that is fed rows, does with them
+//! A contender of the experiments weather, trees, rangehot and anticache: a process that is fed rows, does with them
 //! what all contenders do, and reports what it saw.
 //!
 //! 1. The process joins the group that has its memory limit: [`Arguments::enter`].
@@ -9,6 +9,8 @@
 //!    [`reading`].
 //! 4. Or it makes its rows itself and has them read and overwritten for a while: [`caching`].
 //! 5. It prints a [`Report`] or a [`ReadingReport`], one line of JSON, and ends.
+//!
+//! In the experiment anticache it loads rows, and then does one task after the other: [`ycsb`].
 //!
 //! Beside that, what needs no feeding: TPC-C's data, transactions and conditions ([`tpcc`]), and Zipf's
 //! distribution ([`zipf`]).
@@ -28,6 +30,7 @@ mod reading_report;
 pub mod record;
 mod report;
 pub mod tpcc;
+pub mod ycsb;
 pub mod zipf;
 
 pub use arguments::{Arguments, ReadingArguments};

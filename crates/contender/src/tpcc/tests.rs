@@ -36,7 +36,7 @@ fn broken(rows: &[Row]) -> Vec<u8> {
 
 #[test]
 fn a_loaded_database_is_consistent() {
-    assert_eq!(broken(&all_rows()), []);
+    assert_eq!(broken(&all_rows()), [0_u8; 0]);
 }
 
 /// What is changed, and the conditions that notice.
