@@ -2,13 +2,11 @@
 //! service.
 //!
 //! Settings, from "InnoDB System Variables" and "How to Quickly Insert Data Into MariaDB" of its
-//! manual, for a server that does nothing but take in rows within a memory limit:
+//! manual, for a server within a memory limit ([`Settings`] has what experiments choose):
 //!
-//! * four fifths of what the server itself leaves of the limit for the buffer pool;
 //! * `O_DIRECT`, pages checksummed and written twice, as they are by default: without either a
 //!   crash would cost the table;
-//! * the log synced once a second instead of with each commit: ours and RocksDB do not sync
-//!   before the end either. No binary log, because nobody follows it;
+//! * no binary log, because nobody follows it;
 //! * a log twice as large as the limit, so that pages are never written to make room in it;
 //! * no flushing of neighbours, which is for spinning disks, and 2,000 to 20,000 page writes a
 //!   second in the background.
@@ -27,11 +25,30 @@ use mysql::{Conn, OptsBuilder};
 /// The data folder below a server's own.
 const DATA: &str = "data";
 
-/// What the server takes besides its buffer pool, and the process that feeds it.
-const OWN_BYTES: u64 = 80 << 20;
-
 /// How long a server may take to start: it writes its whole log file first.
 const START_MAX: Duration = Duration::from_secs(180);
+
+/// When a commit is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogSync {
+    /// A second later at most.
+    OnceASecond,
+    /// Before it is acknowledged; commits of several connections share a sync.
+    EachCommit,
+}
+
+/// What differs from experiment to experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes of the buffer pool.
+    pub buffer_pool_bytes: u64,
+    /// Bytes of the log.
+    pub log_bytes: u64,
+    /// When the log is synced.
+    pub log_sync: LogSync,
+    /// Connections beside those that look after the server.
+    pub connections: usize,
+}
 
 /// A running server; killed when it goes out of scope before it was told to stop.
 #[derive(Debug)]
@@ -43,7 +60,7 @@ pub struct MariadbServer {
 
 impl MariadbServer {
     /// Starts a server on what [`install`] made.
-    pub fn start(folder: &Path, memory_bytes: u64) -> Result<Self> {
+    pub fn start(folder: &Path, settings: &Settings) -> Result<Self> {
         let data = folder.join(DATA);
         let log = folder.join("server.log");
         let socket = folder.join("socket");
@@ -55,7 +72,7 @@ impl MariadbServer {
             .arg(option("socket", &socket))
             .arg(option("log-error", &log))
             .args(user())
-            .args(settings(memory_bytes))
+            .args(settings.options())
             .stdin(Stdio::null());
         let process = command.spawn().context("could not start mariadbd")?;
         let mut server = Self {
@@ -73,6 +90,11 @@ impl MariadbServer {
             .socket(Some(self.socket.to_string_lossy()))
             .user(Some("root"));
         Ok(Conn::new(options)?)
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
     }
 
     /// Where a database's tables lie.
@@ -147,45 +169,51 @@ fn option(name: &str, path: &Path) -> String {
     format!("--{name}={}", path.display())
 }
 
-fn buffer_pool(memory_bytes: u64) -> u64 {
-    memory_bytes.saturating_sub(OWN_BYTES) * 4 / 5
-}
+impl Settings {
+    fn options(&self) -> Vec<String> {
+        let sync = match self.log_sync {
+            LogSync::OnceASecond => 2,
+            LogSync::EachCommit => 1,
+        };
+        [
+            "skip-networking",
+            "skip-log-bin",
+            "local-infile=1",
+            "performance-schema=0",
+            "table-open-cache=100",
+            "open-files-limit=1024",
+            "key-buffer-size=1M",
+            "aria-pagecache-buffer-size=8M",
+            "innodb-flush-method=O_DIRECT",
+            "innodb-flush-neighbors=0",
+            "innodb-log-file-buffering=0",
+            "innodb-log-buffer-size=8M",
+            "innodb-io-capacity=2000",
+            "innodb-io-capacity-max=20000",
+        ]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([
+            format!("max-connections={}", self.connections + 10),
+            format!("innodb-flush-log-at-trx-commit={sync}"),
+            format!("innodb-buffer-pool-size={}", self.buffer_pool_bytes),
+            format!("innodb-log-file-size={}", self.log_bytes),
+        ])
+        .map(|setting| format!("--{setting}"))
+        .collect()
+    }
 
-fn settings(memory_bytes: u64) -> Vec<String> {
-    [
-        "skip-networking",
-        "skip-log-bin",
-        "local-infile=1",
-        "performance-schema=0",
-        "max-connections=10",
-        "table-open-cache=100",
-        "open-files-limit=1024",
-        "key-buffer-size=1M",
-        "aria-pagecache-buffer-size=8M",
-        "innodb-flush-method=O_DIRECT",
-        "innodb-flush-log-at-trx-commit=2",
-        "innodb-flush-neighbors=0",
-        "innodb-log-file-buffering=0",
-        "innodb-log-buffer-size=8M",
-        "innodb-io-capacity=2000",
-        "innodb-io-capacity-max=20000",
-    ]
-    .map(str::to_owned)
-    .into_iter()
-    .chain([
-        format!("innodb-buffer-pool-size={}", buffer_pool(memory_bytes)),
-        format!("innodb-log-file-size={}", memory_bytes * 2),
-    ])
-    .map(|setting| format!("--{setting}"))
-    .collect()
-}
-
-/// The settings that matter, in words.
-pub fn in_words(memory_bytes: u64) -> String {
-    format!(
-        "MariaDB, buffer pool {} MiB, log {} MiB, O_DIRECT, pages written twice, log synced once \
-         a second, no binary log",
-        buffer_pool(memory_bytes) >> 20,
-        (memory_bytes * 2) >> 20
-    )
+    /// The settings that matter, in words.
+    pub fn in_words(&self) -> String {
+        let sync = match self.log_sync {
+            LogSync::OnceASecond => "once a second",
+            LogSync::EachCommit => "with each commit",
+        };
+        format!(
+            "MariaDB, buffer pool {} MiB, log {} MiB, O_DIRECT, pages written twice, log synced \
+             {sync}, no binary log",
+            self.buffer_pool_bytes >> 20,
+            self.log_bytes >> 20
+        )
+    }
 }
