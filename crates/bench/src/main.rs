@@ -13,10 +13,12 @@
 //! * [`tpch`]: the 22 queries of TPC-H, beside PostgreSQL, DuckDB and DataFusion on Parquet.
 //! * [`ycsb`]: the primary in memory, one row a transaction.
 //! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
-//! * [`anticache`]: the primary with data larger than memory, and what tracking costs.
+//! * [`anticache`]: the primary with data larger than memory, beside InnoDB, memcached and RocksDB, and
+//!   what tracking costs.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
-//! * [`choice`], [`side_process`]: who takes part, and how a process of theirs is run.
+//! * [`choice`], [`side_process`], [`peers_program`]: who takes part, and how a process of theirs is built and run.
+//! * [`run_log`]: what need not be run again.
 //! * [`background`]: the threads of a store of ours; [`primary_threads`]: those of the primary.
 //! * [`direct_file`], [`reads_ahead`]: files read past the page cache.
 //! * [`quantiles`]: how long most of many things took.
@@ -33,11 +35,13 @@ mod limits;
 mod lookup;
 mod many_trees;
 mod pages;
+mod peers_program;
 mod primary_threads;
 mod quantiles;
 mod reads_ahead;
 mod replica;
 mod results;
+mod run_log;
 mod side_process;
 mod tpcc;
 mod tpch;
@@ -125,7 +129,23 @@ enum Experiment {
     /// TPC-C on the primary: rate, latencies, and data that grows beyond memory
     Tpcc(Common),
     /// The primary with data larger than memory, and what tracking costs
-    Anticache(Common),
+    Anticache {
+        #[command(flatten)]
+        common: Common,
+        #[command(flatten)]
+        choice: Choice<anticache::Side>,
+        #[command(flatten)]
+        grid: anticache::GridChoice,
+        /// Keeps finished cells in this file, and does not run them again for the same commit
+        #[arg(long)]
+        runs: Option<PathBuf>,
+    },
+    /// A contender of `anticache`: the primary
+    #[command(hide = true)]
+    AnticacheSide {
+        #[command(flatten)]
+        arguments: contender::ycsb::YcsbArguments,
+    },
     /// The process of `many-trees` that has the store
     #[command(hide = true)]
     ManyTreesSide {
@@ -235,11 +255,23 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
-        Experiment::Anticache(common) => {
-            let results = anticache::run(common.scale)?;
-            print!("{results}");
-            common.json.map_or(Ok(()), |path| results.write(&path))
+        Experiment::Anticache {
+            common,
+            choice,
+            grid,
+            runs,
+        } => {
+            let plan = anticache::Plan {
+                scale: common.scale,
+                grid: &grid,
+                json: common.json.as_deref(),
+                runs: runs.as_deref(),
+            };
+            let outcome = anticache::run(plan, &choice)?;
+            print!("{outcome}");
+            common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
+        Experiment::AnticacheSide { arguments } => anticache::run_side(&arguments),
         Experiment::ManyTreesSide { arguments, sizes } => many_trees::run_side(&arguments, &sizes),
         Experiment::Pages(common) => {
             let report = pages::run(common.scale)?;

@@ -1,5 +1,5 @@
 //! The threads that the primary leaves to its process: one writes the log, for each partition one writes
-//! blocks and two read them.
+//! blocks and two read them, and one writes snapshots where any are made.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use oltp::{BlockFiles, LogWriter};
+use oltp::{BlockFiles, LogWriter, SnapshotWriter};
 
 /// Threads that read blocks, for each partition.
 const FETCHERS: usize = 2;
@@ -43,6 +43,22 @@ pub fn beside<T>(
     })
 }
 
+/// Runs `work` beside a thread that writes snapshots.
+pub fn beside_snapshots<T>(
+    snapshots: &SnapshotWriter,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| until(&is_over, || write_snapshots(snapshots)));
+        let result = work();
+        is_over.store(true, Ordering::Relaxed);
+        let written = thread.join().expect("threads of the primary do not panic");
+        written.context("a snapshot could not be written")?;
+        result
+    })
+}
+
 fn until(is_over: &AtomicBool, step: impl Fn() -> Result<()>) -> Result<()> {
     while !is_over.load(Ordering::Relaxed) {
         step()?;
@@ -53,6 +69,13 @@ fn until(is_over: &AtomicBool, step: impl Fn() -> Result<()>) -> Result<()> {
 fn write_log(log: &LogWriter) -> Result<()> {
     if !log.write()? {
         log.wait(PATIENCE);
+    }
+    Ok(())
+}
+
+fn write_snapshots(snapshots: &SnapshotWriter) -> Result<()> {
+    if !snapshots.write()? {
+        snapshots.wait(PATIENCE);
     }
     Ok(())
 }

@@ -1,11 +1,14 @@
 //! A side of an experiment as a process: what it is told, what it is fed, what it reports.
+//!
+//! It is fed once ([`feed`]), or asked and answers, line by line ([`Conversation`]).
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::limits::memory::MemoryLimit;
@@ -57,10 +60,69 @@ pub fn feed<Report: DeserializeOwned>(
     Ok(serde_json::from_str(&line)?)
 }
 
+/// A process that answers each line with a line. Killed when this goes out of scope before [`Self::end`].
+#[derive(Debug)]
+pub struct Conversation {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Conversation {
+    /// Starts the program.
+    pub fn start(mut command: Command) -> Result<Self> {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not start {command:?}"))?;
+        let output = process.stdout.take().context("its output is piped")?;
+        Ok(Self {
+            input: process.stdin.take(),
+            process,
+            output: BufReader::new(output),
+        })
+    }
+
+    /// What it says next.
+    pub fn hear<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        if line.is_empty() {
+            let status = self.process.wait()?;
+            anyhow::bail!("the contender ended with {status}");
+        }
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Asks, and waits for the answer.
+    pub fn ask<T: DeserializeOwned>(&mut self, question: &impl Serialize) -> Result<T> {
+        let line = serde_json::to_string(question)? + "\n";
+        let input = self.input.as_mut().context("it has not been told to end")?;
+        // One that has ended tells why when it is heard.
+        let _ = input.write_all(line.as_bytes());
+        self.hear()
+    }
+
+    /// Has it end, and waits for that.
+    pub fn end(mut self) -> Result<()> {
+        drop(self.input.take());
+        let status = self.process.wait()?;
+        ensure!(status.success(), "the contender ended with {status}");
+        Ok(())
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        // Fails when it has ended already, which is what is wanted.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
 
     /// Longer than what a pipe holds, as are the rows that nobody takes any more.
@@ -72,6 +134,18 @@ mod tests {
             |mut input: ChildStdin| (0..100).try_for_each(|_| input.write_all(&[0; 1 << 16]));
         let report: String = feed(command, rows)?;
         assert_eq!(report.len(), 200_000);
+        Ok(())
+    }
+
+    #[test]
+    fn each_question_has_its_answer_and_an_end_is_noticed() -> Result<()> {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"echo 7; read one; echo "$one"; read two; exit 3"#]);
+        let mut conversation = Conversation::start(command)?;
+        assert_eq!(conversation.hear::<u64>()?, 7);
+        assert_eq!(conversation.ask::<String>(&"yes")?, "yes");
+        let error = conversation.ask::<String>(&"no").unwrap_err();
+        assert!(error.to_string().contains("3"), "{error}");
         Ok(())
     }
 }

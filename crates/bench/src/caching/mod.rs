@@ -16,7 +16,6 @@ mod hit_ratio_figure;
 mod key_value_cache;
 mod load;
 mod run;
-mod run_log;
 mod side;
 #[cfg(test)]
 mod tests;
@@ -32,12 +31,12 @@ use crate::Scale;
 use crate::choice::Choice;
 use crate::limits::disk::{Disk, DiskProfile};
 use crate::limits::undo::AtEnd;
+use crate::peers_program::{self, Needs};
 use crate::results::Results;
-use crate::weather::peers_program;
+use crate::run_log::RunLog;
 
 use load::{Load, Sizes};
 use run::{Conditions, Run};
-use run_log::RunLog;
 pub use side::Side;
 
 /// Which experiment.
@@ -101,7 +100,9 @@ pub fn run(plan: Plan<'_>, choice: &Choice<Side>) -> Result<Outcome> {
         Scale::Full => choice.sides(plan.scale, &Side::own()),
     };
     let with_peers = sides.iter().any(|side| side.is_rocksdb());
-    let peers = with_peers.then(peers_program::build).transpose()?;
+    let peers = with_peers
+        .then(|| peers_program::build(&[Needs::Rocksdb]))
+        .transpose()?;
     let folder = TempDir::with_prefix("bench-caching-")?;
     // Unmounts before the folder goes.
     let _undone = AtEnd;
@@ -138,12 +139,12 @@ pub fn run(plan: Plan<'_>, choice: &Choice<Side>) -> Result<Outcome> {
 /// Runs a side, unless that was done.
 fn run_once(
     conditions: &Conditions<'_>,
-    log: &RunLog,
+    log: &RunLog<Run>,
     side: Side,
     load: &Load,
     seed: u64,
 ) -> Result<Run> {
-    if let Some(run) = log.find(side, load, seed) {
+    if let Some(run) = log.find(|run| run.is(side, load, seed)) {
         return Ok(run.clone());
     }
     eprintln!("{}, seed {seed}: {side}", load.name);

@@ -25,6 +25,13 @@ pub struct Run {
     pub report: CachingReport,
 }
 
+impl Run {
+    /// Whether it is the run of a side under a load with a seed.
+    pub fn is(&self, side: Side, load: &Load, seed: u64) -> bool {
+        (self.side, self.seed) == (side, seed) && self.load == load.name
+    }
+}
+
 /// What all sides get.
 #[derive(Debug)]
 pub struct Conditions<'a> {

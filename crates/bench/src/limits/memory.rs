@@ -46,6 +46,16 @@ impl MemoryLimit {
             .with_context(|| format!("could not empty {}", self.group.display()))
     }
 
+    /// What is resident of its processes, without the page cache.
+    pub fn bytes_resident(&self) -> Result<u64> {
+        let path = self.group.join("memory.stat");
+        let text = fs::read_to_string(&path)?;
+        let mut lines = text.lines();
+        let resident = lines.find_map(|line| line.strip_prefix("total_rss "));
+        let resident = resident.with_context(|| format!("no total_rss in {}", path.display()))?;
+        Ok(resident.parse()?)
+    }
+
     /// The most that was ever in use, page cache included.
     pub fn bytes_max(&self) -> Result<u64> {
         let text = fs::read_to_string(self.group.join("memory.max_usage_in_bytes"))?;

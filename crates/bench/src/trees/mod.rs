@@ -39,8 +39,8 @@ use crate::limits::disk::{Disk, DiskProfile};
 use crate::limits::memory::MemoryLimit;
 use crate::limits::undo::AtEnd;
 use crate::pages::weather;
+use crate::peers_program::{self, Needs};
 use crate::results::Results;
-use crate::weather::peers_program;
 use crate::weather::rows::ShuffledRows;
 
 use input::Input;
@@ -104,7 +104,9 @@ pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
         &[Side::Hedgerow, Side::HedgerowOneRun, Side::Parquet],
     );
     let with_peers = sides.iter().any(|side| side.is_rocksdb());
-    let peers = with_peers.then(peers_program::build).transpose()?;
+    let peers = with_peers
+        .then(|| peers_program::build(&[Needs::Rocksdb]))
+        .transpose()?;
     let folder = TempDir::with_prefix("bench-trees-")?;
     // Unmounts before the folder goes.
     let _undone = AtEnd;

@@ -19,7 +19,6 @@
 mod figures;
 pub mod hedgerow_side;
 mod live_data;
-pub mod peers_program;
 pub mod rows;
 pub mod run;
 pub mod side;
@@ -37,6 +36,7 @@ use crate::limits::disk::{Disk, DiskProfile};
 use crate::limits::memory::MemoryLimit;
 use crate::limits::undo::AtEnd;
 use crate::pages::weather;
+use crate::peers_program::{self, Needs};
 use crate::results::Results;
 
 pub use hedgerow_side::run as run_side;
@@ -90,8 +90,17 @@ pub struct Outcome {
 pub fn run(scale: Scale, choice: &Choice<Side>) -> Result<Outcome> {
     let plan = Plan::of(scale);
     let sides = choice.sides(scale, &[Side::Hedgerow]);
-    let with_peers = sides.iter().any(|side| !side.is_our_engine());
-    let peers = with_peers.then(peers_program::build).transpose()?;
+    let mut needs = Vec::new();
+    if sides.iter().any(|side| side.is_rocksdb()) {
+        needs.push(Needs::Rocksdb);
+    }
+    if sides.contains(&Side::Innodb) {
+        needs.push(Needs::Mariadb);
+    }
+    let peers = match &needs[..] {
+        [] => None,
+        needs => Some(peers_program::build(needs)?),
+    };
     let folder = TempDir::with_prefix("bench-weather-")?;
     // Unmounts before the folder goes.
     let _undone = AtEnd;

@@ -27,8 +27,10 @@ const UPDATE_BYTES: usize = 8 + 1 + TEXT_BYTES;
 const TABLE: TableNumber = TableNumber(0);
 const KEY: IndexId = IndexId::new(0, 0);
 
-const READ: ProcedureNumber = ProcedureNumber(0);
-const UPDATE: ProcedureNumber = ProcedureNumber(1);
+/// Reads the row of a key.
+pub const READ: ProcedureNumber = ProcedureNumber(0);
+/// Overwrites a text: key, column (a byte), text.
+pub const UPDATE: ProcedureNumber = ProcedureNumber(1);
 const INSERT: ProcedureNumber = ProcedureNumber(2);
 
 /// The table.
@@ -146,19 +148,36 @@ fn insert(
     Ok(())
 }
 
-/// Adds rows with rising keys; `between` is called after each.
+/// Adds rows with rising keys and random texts; `between` is called after each.
 pub fn load(
     partition: &mut Partition,
     rows: u64,
-    mut between: impl FnMut(&mut Partition) -> Result<()>,
+    between: impl FnMut(&mut Partition) -> Result<()>,
 ) -> Result<()> {
-    let (mut reply, mut random) = (Vec::new(), Random::new(1));
-    let mut parameters = vec![0; 8 + ROW_BYTES];
-    for key in 0..rows {
-        parameters[..8].copy_from_slice(&key.to_le_bytes());
-        for word in parameters[8..].chunks_exact_mut(8) {
+    let mut random = Random::new(1);
+    let texts = |_, texts: &mut [u8; ROW_BYTES]| {
+        for word in texts.chunks_exact_mut(8) {
             word.copy_from_slice(&random.next_u64().to_le_bytes());
         }
+    };
+    load_with(partition, rows, texts, between)
+}
+
+/// Adds rows with rising keys; `texts` writes those of a key, `between` is called after each row.
+pub fn load_with(
+    partition: &mut Partition,
+    rows: u64,
+    mut texts: impl FnMut(u64, &mut [u8; ROW_BYTES]),
+    mut between: impl FnMut(&mut Partition) -> Result<()>,
+) -> Result<()> {
+    let mut reply = Vec::new();
+    let mut parameters = vec![0; 8 + ROW_BYTES];
+    for key in 0..rows {
+        let (in_key, in_texts) = parameters
+            .split_first_chunk_mut()
+            .expect("a key begins them");
+        *in_key = key.to_le_bytes();
+        texts(key, in_texts.first_chunk_mut().expect("texts follow"));
         let call = Call {
             procedure: INSERT,
             parameters: &parameters,
@@ -216,11 +235,6 @@ impl Calls {
             *is_update = self.random.random::<f64>() < self.updates;
         }
         self.next = 0;
-    }
-
-    /// Calls that have not been handed out.
-    pub fn left(&self) -> usize {
-        self.drawn.len() - self.next
     }
 
     /// The next call, after the partition has been told of one that comes some calls later: the calls stand

@@ -1,4 +1,4 @@
-//! Runs that are done, in a file: all sides and seeds together take hours, and may take several days'
+//! Runs that are done, in a file: all runs of an experiment together take hours, and may take several days'
 //! slices of them.
 //!
 //! A line is a run, as JSON, with the commit of the code that it ran. A run of other code does not
@@ -10,19 +10,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use super::load::Load;
-use super::run::Run;
-use super::side::Side;
 
 /// The runs that are done.
 #[derive(Debug)]
-pub struct RunLog {
+pub struct RunLog<R> {
     /// Without one nothing is kept.
     file: Option<(PathBuf, Commit)>,
     scale: &'static str,
-    known: Vec<Run>,
+    known: Vec<R>,
 }
 
 /// The newest commit that changed code.
@@ -36,7 +33,7 @@ struct Line<R> {
     run: R,
 }
 
-impl RunLog {
+impl<R: Serialize + DeserializeOwned> RunLog<R> {
     /// Those of this code at a scale; the file need not be there.
     pub fn open(path: Option<&Path>, scale: &'static str) -> Result<Self> {
         let file = match path {
@@ -54,14 +51,13 @@ impl RunLog {
         Ok(Self { file, scale, known })
     }
 
-    /// The run of a side under a load with a seed.
-    pub fn find(&self, side: Side, load: &Load, seed: u64) -> Option<&Run> {
-        let is_it = |run: &&Run| (run.side, run.seed) == (side, seed) && run.load == load.name;
-        self.known.iter().find(is_it)
+    /// The first run that is wanted.
+    pub fn find(&self, is_wanted: impl Fn(&R) -> bool) -> Option<&R> {
+        self.known.iter().find(|run| is_wanted(run))
     }
 
     /// Adds a run.
-    pub fn add(&self, run: &Run) -> Result<()> {
+    pub fn add(&self, run: &R) -> Result<()> {
         let Some((path, commit)) = &self.file else {
             return Ok(());
         };
@@ -77,14 +73,14 @@ impl RunLog {
     }
 }
 
-fn read(path: &Path, commit: &Commit, scale: &str) -> Result<Vec<Run>> {
+fn read<R: DeserializeOwned>(path: &Path, commit: &Commit, scale: &str) -> Result<Vec<R>> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         text => text.with_context(|| path.display().to_string())?,
     };
     let mut runs = Vec::new();
     for (text, number) in text.lines().zip(1..) {
-        let line: Line<Run> = serde_json::from_str(text)
+        let line: Line<R> = serde_json::from_str(text)
             .with_context(|| format!("{}, line {number}", path.display()))?;
         if line.commit == *commit && line.scale == scale {
             runs.push(line.run);
@@ -114,12 +110,15 @@ fn git(arguments: &[&str]) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use contender::caching::{CachingReport, Phase};
     use tempfile::TempDir;
 
     use super::*;
 
-    fn log_of(folder: &TempDir, commit: &str, scale: &'static str) -> Result<RunLog> {
+    fn log_of(
+        folder: &TempDir,
+        commit: &str,
+        scale: &'static str,
+    ) -> Result<RunLog<(String, u64)>> {
         let path = folder.path().join("runs");
         RunLog::of(Some((path, Commit(commit.to_owned()))), scale)
     }
@@ -128,32 +127,15 @@ mod tests {
     fn runs_of_the_same_code_and_scale_are_found_again() -> Result<()> {
         let folder = TempDir::new()?;
         let log = log_of(&folder, "one", "full")?;
-        let load = Load::range_hot();
         for seed in [1, 2] {
-            log.add(&Run {
-                side: Side::PlainLsm,
-                load: load.name.clone(),
-                seed,
-                report: CachingReport {
-                    settings: "as they are".to_owned(),
-                    quiet: Phase::default(),
-                    written: Phase::default(),
-                    rows_written: 6 + seed,
-                    recovered: Phase::default(),
-                    inserts_a_second: 1.5,
-                    insert_busy_seconds: 0.5,
-                    bytes_at_end: 9,
-                },
-            })?;
+            log.add(&("plain".to_owned(), seed))?;
         }
         let log = log_of(&folder, "one", "full")?;
-        let found = log.find(Side::PlainLsm, &load, 2).expect("it was run");
-        assert_eq!(found.report.rows_written, 8);
-        assert!(log.find(Side::PlainLsm, &load, 3).is_none());
-        assert!(log.find(Side::Hedgerow, &load, 1).is_none());
+        let has = |log: &RunLog<_>, seed| log.find(|run: &(_, _)| run.1 == seed).is_some();
+        assert!(has(&log, 2));
+        assert!(!has(&log, 3));
         for (commit, scale) in [("one", "quick"), ("two", "full")] {
-            let other = log_of(&folder, commit, scale)?;
-            assert!(other.find(Side::PlainLsm, &load, 1).is_none());
+            assert!(!has(&log_of(&folder, commit, scale)?, 1));
         }
         Ok(())
     }
