@@ -28,6 +28,7 @@ pub struct AntiCacheOptions {
     /// Bytes of memory, of rows, indexes, blocks to be written and all bookkeeping. Rows are evicted when
     /// less is left than `buffers_max` blocks take. Indexes stay: with less than they take, calls are
     /// refused whatever is evicted. An empty hash index takes 24 KiB, of texts 32.
+    /// Bytes in use count: what is allocated beside them is in [`MemoryUse`](crate::statistics::MemoryUse).
     pub memory_bytes: usize,
     /// Bytes of a block. Smaller ones are read faster, larger ones lose less at their ends.
     pub block_bytes: usize,
