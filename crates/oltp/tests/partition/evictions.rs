@@ -1,10 +1,12 @@
 //! What goes to disk, what comes back, and within which bounds.
 
-use oltp::{AntiCacheOptions, MergeStrategy, Outcome, Partition, Refusal, Sampling};
-use sim::SimulatedDisk;
+use std::path::Path;
 
-use crate::script::{Kind, Operation};
-use crate::world::{execute, open, run, settle, tight};
+use oltp::{AntiCacheOptions, MergeStrategy, Outcome, Partition, PartitionPlan, Refusal, Sampling};
+use sim::{SimulatedDisk, environment};
+
+use crate::script::{Kind, Operation, tables};
+use crate::world::{FOLDER, execute, open, plan, run, settle, tight};
 
 fn operation(kind: Kind, id: i64) -> Operation {
     Operation {
@@ -296,4 +298,41 @@ fn a_large_transaction_leaves_room() {
     let after = partition.memory().live_bytes;
     assert!(after < before + (64 << 10), "{after}, {before} before it");
     assert!(run(&mut partition, &[operation(Kind::Insert, 1_000)]).is_some());
+}
+
+/// A few rows that every transaction uses stay, although the rows of the other table, all together, are used more
+/// often: what counts is the use of a row.
+#[test]
+fn a_small_table_of_hot_rows_keeps_them() {
+    const HOT_ROWS: i64 = 5;
+    const COLD_ROWS: i64 = 2_000;
+    let mut two = tables();
+    two[1].is_evictable = true;
+    let plan = PartitionPlan {
+        tables: two,
+        ..plan(Some(tight(COLD_ROWS, HOT_ROWS)), false)
+    };
+    let disk = SimulatedDisk::new(1);
+    let opened = Partition::open(&environment(&disk), Path::new(FOLDER), plan);
+    let mut partition = opened.expect("nothing fails");
+    let hot = |kind, id| Operation {
+        table: 1,
+        ..operation(kind, id)
+    };
+    for id in 0..HOT_ROWS {
+        run(&mut partition, &[hot(Kind::Insert, id)]).expect("committed");
+    }
+    for id in 0..COLD_ROWS {
+        run(&mut partition, &[operation(Kind::Insert, id)]).expect("committed");
+        let recent = (1..=3).map(|back| operation(Kind::Get, (id - back).max(0)));
+        let all: Vec<_> = recent.chain([hot(Kind::Get, id % HOT_ROWS)]).collect();
+        run(&mut partition, &all).expect("committed");
+        settle(&mut partition);
+    }
+    let [cold, hot] = [0, 1].map(|table| partition.table_statistics()[table].traffic);
+    assert!(cold.evicted_rows > 1_500, "{cold:?}");
+    assert!(
+        2 * hot.evicted_rows < cold.evicted_rows,
+        "{hot:?} beside {cold:?}"
+    );
 }
