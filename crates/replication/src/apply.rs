@@ -13,6 +13,8 @@
 //! A tree that was replaced or dropped is removed once no snapshot can see it any more and a
 //! restart would not need it: the change that made it superfluous is durable.
 //!
+//! What goes into a table goes into its projections, too (see [`crate::projection`]).
+//!
 //! Does not: read any tree (but for a reshape and a moved row), confirm anything to the source (see
 //! [`crate::source::Confirmed`]).
 
@@ -27,6 +29,7 @@ use types::{ChangeBatch, CommitPosition, TableChange, TableId, TableSchema, Vers
 use crate::catalog::{Catalog, TableEntry, TableState};
 use crate::checkpoint::Checkpoint;
 use crate::moved_row::{self, MoveError};
+use crate::projection::maintenance::{Beginning, Maintenance};
 use crate::reshape::{Reshape, ReshapeError};
 use crate::source::{Stop, Target};
 use crate::status::SourceHandle;
@@ -57,8 +60,10 @@ impl Default for ApplyOptions {
 fn superfluous_trees(target: &Target) -> Vec<(TableId, CommitPosition)> {
     let after_now = CommitPosition(target.store.visible().0.saturating_add(1));
     let trees = target.store.tables().into_iter().map(|(tree, _)| tree);
+    let projections = target.catalog.projections();
+    let is_projection = |tree| projections.iter().any(|each| each.tree() == Some(tree));
     trees
-        .filter(|&tree| target.catalog.by_id(tree).is_none())
+        .filter(|&tree| target.catalog.by_id(tree).is_none() && !is_projection(tree))
         .map(|tree| (tree, after_now))
         .collect()
 }
@@ -77,6 +82,9 @@ pub struct Apply {
     last_request: Duration,
     /// Trees that are not needed from a position on.
     superfluous: Vec<(TableId, CommitPosition)>,
+    projections: Maintenance,
+    /// Whether the last batch ended inside a transaction.
+    in_transaction: bool,
     /// Told to stop in the middle of a batch: nothing of it may be published.
     interrupted: bool,
 }
@@ -89,10 +97,18 @@ struct Unflushed {
 
 impl Apply {
     /// A loop that continues after `checkpoint`, which is what the store has published.
-    pub fn new(target: &Target, options: ApplyOptions, checkpoint: Checkpoint) -> Self {
-        let superfluous = superfluous_trees(target);
-        Self {
-            superfluous,
+    ///
+    /// Projections that are not ready begin again.
+    pub fn new(
+        target: &Target,
+        options: ApplyOptions,
+        checkpoint: Checkpoint,
+    ) -> Result<Self, StoreError> {
+        let projections = Maintenance::new(target)?;
+        let mut apply = Self {
+            superfluous: superfluous_trees(target),
+            projections,
+            in_transaction: false,
             store: target.store.clone(),
             catalog: target.catalog.clone(),
             status: target.status.clone(),
@@ -102,7 +118,11 @@ impl Apply {
             unflushed: None,
             last_request: Duration::ZERO,
             interrupted: false,
-        }
+        };
+        // They are superfluous already.
+        apply.projections.take_left();
+        apply.record_projections();
+        Ok(apply)
     }
 
     /// Applies batches until the channel closes or `stop` is set.
@@ -116,11 +136,17 @@ impl Apply {
                 Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
-            self.request_flush_when_due(quiet);
-            self.status.set_durable(self.store.durable().position);
-            self.remove_superfluous()?;
+            self.see_to_rest(quiet)?;
         }
         Ok(())
+    }
+
+    /// What is to be done between batches; `quiet`: none has come for a while.
+    pub(crate) fn see_to_rest(&mut self, quiet: bool) -> Result<(), StoreError> {
+        self.see_to_projections()?;
+        self.request_flush_when_due(quiet);
+        self.status.set_durable(self.store.durable().position);
+        self.remove_superfluous()
     }
 
     /// Applies one batch.
@@ -146,6 +172,8 @@ impl Apply {
         if self.interrupted {
             return Ok(());
         }
+        self.record_projections();
+        self.in_transaction = committed.is_none();
         self.status.count(transactions, rows);
         if let Some(position) = committed {
             self.checkpoint.resume = resume;
@@ -166,12 +194,14 @@ impl Apply {
         match change {
             TableChange::Rows { table, rows } => {
                 let count = rows.len() as u64;
+                self.projections.ingest(table, &rows)?;
                 self.store.ingest(table, rows)?;
                 Ok(count)
             }
             TableChange::Move { table, rows } => self.move_row(table, &rows),
             TableChange::Truncate { table, position } => {
                 self.store.truncate(table, position)?;
+                self.projections.truncate(table, position)?;
                 Ok(0)
             }
             TableChange::Stop {
@@ -237,13 +267,68 @@ impl Apply {
                 self.change_catalog(position, Some(table), None);
                 Ok(0)
             }
+            TableChange::Project {
+                table,
+                projection,
+                name,
+                order_by,
+                position,
+            } => {
+                self.projections.begin(Beginning {
+                    name,
+                    table,
+                    tree: projection,
+                    order_by,
+                    position,
+                })?;
+                Ok(0)
+            }
+            TableChange::StopProjection {
+                name,
+                position,
+                reason,
+            } => {
+                self.projections.stop(&name, position, reason);
+                Ok(0)
+            }
+            TableChange::DropProjection { name } => {
+                self.projections.drop(&name);
+                Ok(0)
+            }
         }
+    }
+
+    /// Takes in what has become of projections in the background. What it changes is published at once,
+    /// unless the source's state is that of a transaction whose rest is still to come.
+    fn see_to_projections(&mut self) -> Result<(), StoreError> {
+        self.projections.take_reports()?;
+        if self.record_projections() && !self.in_transaction {
+            let visible = self.store.visible();
+            self.store.publish(visible, self.checkpoint.to_bytes());
+            self.store.request_flush();
+        }
+        Ok(())
+    }
+
+    /// The next publish tells how the projections are; whether there is anything new.
+    fn record_projections(&mut self) -> bool {
+        // A reader at the visible position may have found a tree just before.
+        let from = CommitPosition(self.store.visible().0.saturating_add(1));
+        let left = self.projections.take_left();
+        self.superfluous
+            .extend(left.into_iter().map(|tree| (tree, from)));
+        let changed = self.projections.take_changed();
+        if changed {
+            self.checkpoint.record_tables(&self.store, &self.catalog);
+        }
+        changed
     }
 
     fn move_row(&mut self, table: TableId, rows: &VersionRows) -> Result<u64, StoreError> {
         match moved_row::complete(&self.store, table, rows) {
             Ok(rows) => {
                 let count = rows.len() as u64;
+                self.projections.ingest(table, &rows)?;
                 self.store.ingest(table, rows)?;
                 Ok(count)
             }
@@ -326,6 +411,10 @@ impl Apply {
         let from = CommitPosition(position.0.saturating_add(1));
         self.superfluous
             .extend(superfluous.map(|tree| (tree, from)));
+        if let Some(replaced) = superfluous {
+            let by = entry.as_ref().map(|entry| (entry.id, &*entry.schema));
+            self.projections.table_replaced(replaced, by);
+        }
         self.catalog.change(position, replaced, entry);
         self.checkpoint.record_tables(&self.store, &self.catalog);
     }

@@ -6,6 +6,8 @@
 //! A schema change holds from a position on. Readers with a snapshot before it ask for the table
 //! as of their position and get the former entry, whose tree stays until the last of them has
 //! let go (see [`crate::apply`]).
+//!
+//! A projection belongs to a table's tree, and says itself which snapshots may read it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,6 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use types::{CommitPosition, TableId, TableSchema};
+
+use crate::projection::Projection;
+use crate::projection::request::Requests;
 
 /// What can be done with a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +52,9 @@ pub struct TableEntry {
 #[derive(Debug, Default)]
 pub struct Catalog {
     tables: RwLock<Tables>,
+    /// Ordered by name.
+    projections: RwLock<Vec<Arc<Projection>>>,
+    requests: Requests,
     generation: AtomicU64,
 }
 
@@ -178,6 +186,45 @@ impl Catalog {
             });
             self.note_change(&mut tables);
         }
+    }
+
+    /// All projections, ordered by name.
+    pub fn projections(&self) -> Vec<Arc<Projection>> {
+        self.projections.read().clone()
+    }
+
+    /// The projections of the table with this tree, ordered by name.
+    pub fn projections_of(&self, table: TableId) -> Vec<Arc<Projection>> {
+        let projections = self.projections.read();
+        let of_table = projections.iter().filter(|each| each.table == table);
+        of_table.cloned().collect()
+    }
+
+    /// The projection with this name.
+    pub fn projection(&self, name: &str) -> Option<Arc<Projection>> {
+        let projections = self.projections.read();
+        projections.iter().find(|each| each.name == name).cloned()
+    }
+
+    /// Puts a projection in place of the one with its name, or beside the others.
+    pub fn set_projection(&self, projection: Projection) {
+        let mut projections = self.projections.write();
+        projections.retain(|each| each.name != projection.name);
+        projections.push(Arc::new(projection));
+        projections.sort_by(|a, b| a.name.cmp(&b.name));
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Forgets a projection.
+    pub fn remove_projection(&self, name: &str) {
+        let mut projections = self.projections.write();
+        projections.retain(|each| each.name != name);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// What people want of the source that runs.
+    pub fn projection_requests(&self) -> &Requests {
+        &self.requests
     }
 
     fn note_change(&self, tables: &mut Tables) {

@@ -16,6 +16,7 @@ use types::TableId;
 
 use crate::catalog::{Catalog, TableEntry, TableState};
 use crate::names::Names;
+use crate::projection::record::ProjectionRecord;
 
 /// The layout of [`Checkpoint`] that this release writes.
 const VERSION: u32 = 1;
@@ -56,6 +57,9 @@ pub struct Checkpoint {
     pub next_table: u32,
     /// The tables' states.
     pub tables: Vec<TableRecord>,
+    /// The projections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub projections: Vec<ProjectionRecord>,
     /// The source's own state: its identity, slot names and the like.
     pub source: Value,
 }
@@ -88,8 +92,18 @@ impl Checkpoint {
             commit_time_us,
             next_table,
             tables: Vec::new(),
+            projections: Vec::new(),
             source,
         }
+    }
+
+    /// Whether it knows a tree: a table's or a projection's.
+    pub fn has_tree(&self, tree: TableId) -> bool {
+        self.tables.iter().any(|record| record.id == tree.0)
+            || self
+                .projections
+                .iter()
+                .any(|record| record.tree() == Some(tree))
     }
 
     /// The checkpoint of the store's visible position; `None` in a store that never had one.
@@ -119,8 +133,8 @@ impl Checkpoint {
         serde_json::to_vec(self).expect("a checkpoint has string keys only")
     }
 
-    /// Takes the tables' states, and their names where `store` knows them by others, from the
-    /// catalog.
+    /// Takes the tables' states, and their names where `store` knows them by others, and the
+    /// projections from the catalog.
     pub fn record_tables(&mut self, store: &Store, catalog: &Catalog) {
         let record = |t: &TableEntry| TableRecord {
             id: t.id.0,
@@ -128,10 +142,15 @@ impl Checkpoint {
             names: (store.schema(t.id).as_ref() != Some(&t.schema)).then(|| Names::of(&t.schema)),
         };
         self.tables = catalog.tables().iter().map(|t| record(t)).collect();
+        let projections = catalog.projections();
+        self.projections = projections
+            .iter()
+            .map(|projection| ProjectionRecord::of(projection))
+            .collect();
     }
 
-    /// Fills the catalog with the store's tables in their recorded states. Tables of the store
-    /// that the checkpoint does not know are left out.
+    /// Fills the catalog with the store's tables and projections in their recorded states. Tables of
+    /// the store that the checkpoint does not know are left out.
     pub fn fill_catalog(&self, store: &Store, catalog: &Catalog) {
         let entry = |record: &TableRecord| {
             let id = TableId(record.id);
@@ -147,6 +166,9 @@ impl Checkpoint {
             })
         };
         catalog.replace(self.tables.iter().filter_map(entry).collect());
+        for record in &self.projections {
+            catalog.set_projection(record.projection());
+        }
     }
 }
 
@@ -185,6 +207,24 @@ mod tests {
             "next_table": 3, "tables": [{"id": 1, "state": "live"}], "source": null}"#;
         let read = Checkpoint::from_bytes(text.as_bytes()).expect("it is read");
         assert_eq!(read.tables[0].names, None);
+    }
+
+    /// The example of `docs/format/checkpoint.md`.
+    #[test]
+    fn projections_are_stored_as_documented() {
+        let document = include_str!("../../../docs/format/checkpoint.md");
+        let example = document.split("```").nth(1).expect("it has an example");
+        let example = example.trim_start_matches("json").trim();
+        let read = Checkpoint::from_bytes(example.as_bytes()).expect("it is read");
+        assert_eq!(read.to_bytes(), example.as_bytes());
+        assert!(read.has_tree(TableId(3)) && read.has_tree(TableId(9)));
+        let projection = read.projections[0].projection();
+        assert_eq!(projection.readable_at(CommitPosition(99)), None);
+        assert_eq!(
+            projection.readable_at(CommitPosition(100)),
+            Some(TableId(9))
+        );
+        assert!(!read.has_tree(TableId(4)));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! * [`checkpoint`]: what is stored atomically with the data at every publish.
 //! * [`moved_row`]: a row under a new key, with cells that the log left out.
 //! * [`names`]: what the source calls a table now, where its tree knows another name.
+//! * [`projection`]: a table's rows in another order.
 //! * [`reshape`]: a table's rows under another schema.
 //! * [`slot_status`]: what a source keeps of its log for us, and the alarms about it.
 //! * [`source`]: the interface that a source implements.
@@ -28,6 +29,7 @@ pub mod names;
 pub mod orders;
 pub mod postgres;
 pub mod primary;
+pub mod projection;
 pub mod replica;
 pub mod reshape;
 pub mod slot_status;

@@ -187,7 +187,7 @@ impl SourceThread {
         let checkpoint = self.source.prepare(&target)?;
         target.status.set_durable(target.store.durable().position);
         let (sender, receiver) = batch_channel();
-        let mut apply = Apply::new(&target, self.parts.options.clone(), checkpoint.clone());
+        let mut apply = Apply::new(&target, self.parts.options.clone(), checkpoint.clone())?;
         let shared = self.shared.clone();
         shared.begin();
         let run_apply = move || {

@@ -92,6 +92,45 @@ pub enum TableChange {
         /// The first position without it.
         position: CommitPosition,
     },
+    /// A projection of a table begins, in place of the one with its name: everything up to
+    /// `position` has come in, and from here on each deletion carries its row's former cells of the
+    /// columns that the projection is ordered by, and a row whose cells there change is deleted
+    /// before it is put.
+    Project {
+        /// The table.
+        table: TableId,
+        /// The projection's tree. Its id was never used before, and is above all that were.
+        projection: TableId,
+        /// The projection's name.
+        name: String,
+        /// What it is ordered by before the table's key.
+        order_by: Vec<OrderColumn>,
+        /// What has come in.
+        position: CommitPosition,
+    },
+    /// A projection cannot be carried any further; the table goes on.
+    StopProjection {
+        /// The projection's name.
+        name: String,
+        /// The last position up to which it equals its table.
+        position: CommitPosition,
+        /// Why, and what the operator can do about it.
+        reason: String,
+    },
+    /// A projection is not wanted any more.
+    DropProjection {
+        /// The projection's name.
+        name: String,
+    },
+}
+
+/// A column that a projection is ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderColumn {
+    /// Its place among the table's stored columns.
+    pub column: usize,
+    /// Whether the source allows NULL in it.
+    pub nullable: bool,
 }
 
 /// Where the cells of a column come from when a table is reshaped.

@@ -440,10 +440,10 @@ impl SortKey {
 }
 
 impl SortKey {
-    /// The value of the first key column where that is an integer, a date or a time: the integer that
-    /// its cells are. `types` are those of all key columns.
-    pub fn leading_integer(&self, types: &[ColumnType]) -> Option<i64> {
-        let bits = match types.first()? {
+    /// The value of a key column where that is an integer, a date or a time, and those before it are of
+    /// fixed width: the integer that its cells are. `types` are those of all key columns.
+    pub fn integer_at(&self, place: usize, types: &[ColumnType]) -> Option<i64> {
+        let bits = match types.get(place)? {
             ColumnType::Int16 => 16,
             ColumnType::Int32 | ColumnType::Date => 32,
             ColumnType::Int64
@@ -452,23 +452,23 @@ impl SortKey {
             | ColumnType::TimestampTz => 64,
             _ => return None,
         };
-        let rest = || {
-            types[1..]
-                .iter()
-                .try_fold(0, |sum, &t| Some(sum + key_bits(t)?))
-        };
-        let leading = match self {
+        let width =
+            |types: &[ColumnType]| types.iter().try_fold(0, |sum, &t| Some(sum + key_bits(t)?));
+        let rest = || width(&types[place + 1..]);
+        let cell = match self {
             Self::U64(key) => key >> rest()?,
             Self::U128(key) => (key >> rest()?) as u64,
             Self::Bytes(key) => {
-                let cell = key.get(..bits as usize / 8)?;
+                let start = width(&types[..place])? as usize / 8;
+                let cell = key.get(start..start + bits as usize / 8)?;
                 cell.iter()
                     .fold(0, |value, &byte| value << 8 | u64::from(byte))
             }
         };
-        // From the place where all bits are, so that the sign is extended on the way back.
+        // From the place where all bits are, so that columns before it are left out and the sign is
+        // extended on the way back.
         let high = u64::BITS - bits;
-        Some(((leading << high) ^ SIGN_64) as i64 >> high)
+        Some(((cell << high) ^ SIGN_64) as i64 >> high)
     }
 }
 
@@ -489,7 +489,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_column_can_be_read_back() {
+    fn integers_can_be_read_back() {
         use ColumnType::{Date, Int16, Int32, Int64, Text};
         let small: ArrayRef = Arc::new(Int32Array::from(vec![i32::MIN, -1, 0, 7, i32::MAX]));
         let large: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, 7, i64::MAX]));
@@ -503,7 +503,7 @@ mod tests {
         ];
         for (columns, types) in forms {
             let keys = SortKeys::compute(columns, types);
-            let read = (0..5).map(|row| keys.key(row).leading_integer(types));
+            let read = (0..5).map(|row| keys.key(row).integer_at(0, types));
             let expected = match types[0] {
                 Int32 => [i32::MIN, -1, 0, 7, i32::MAX].map(i64::from),
                 _ => [i64::MIN, -1, 0, 7, i64::MAX],
@@ -511,9 +511,24 @@ mod tests {
             assert!(read.eq(expected.map(Some)), "{types:?}");
         }
         let keys = SortKeys::compute(&[text], &[Text]);
-        assert_eq!(keys.key(1).leading_integer(&[Text, Int16]), None);
+        assert_eq!(keys.key(1).integer_at(0, &[Text, Int16]), None);
         let date = SortKey::U64(u64::from(5_u32 ^ SIGN_32));
-        assert_eq!(date.leading_integer(&[Date]), Some(5));
+        assert_eq!(date.integer_at(0, &[Date]), Some(5));
+        let mark: ArrayRef = Arc::new(arrow_array::BooleanArray::from(vec![true]));
+        let [day, id]: [ArrayRef; 2] =
+            [-3, 4].map(|value| Arc::new(Int32Array::from(vec![value])) as _);
+        let name: ArrayRef = Arc::new(StringArray::from(vec!["n"]));
+        let columns = [mark, day, id, name];
+        for width in [2, 3, 4] {
+            let types = &[ColumnType::Bool, Date, Int32, Text][..width];
+            let day = columns[1]
+                .as_primitive::<Int32Type>()
+                .reinterpret_cast::<Date32Type>();
+            let mut columns = columns[..width].to_vec();
+            columns[1] = Arc::new(day);
+            let key = SortKeys::compute(&columns, types).key(0);
+            assert_eq!(key.integer_at(1, types), Some(-3), "{types:?}");
+        }
     }
 
     #[test]

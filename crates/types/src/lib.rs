@@ -17,7 +17,7 @@ pub mod rows;
 pub mod schema;
 pub mod value;
 
-pub use change::{ChangeBatch, ColumnOrigin, TableChange};
+pub use change::{ChangeBatch, ColumnOrigin, OrderColumn, TableChange};
 pub use key::SortKeys;
 pub use position::CommitPosition;
 pub use rows::{ColumnBuilder, RowsBuilder, VersionKind, VersionRows};

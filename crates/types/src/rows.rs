@@ -2,7 +2,8 @@
 //!
 //! [`RowsBuilder`] collects versions in arrival order, [`VersionRows`] is the finished batch.
 //! A version is put, delete or patch; its cells live in one Arrow array a column, with NULL in
-//! every non-key cell of a delete and in every unchanged cell of a patch.
+//! every non-key cell of a delete (but for those that the table's projections are ordered by) and in
+//! every unchanged cell of a patch.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -25,6 +25,7 @@
 //!
 //! Does not: touch the stream's socket or a clock, decide when a batch's time has come.
 
+mod projections;
 mod tables;
 
 use std::collections::{HashMap, HashSet};
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use types::{ChangeBatch, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
+use projections::Projected;
 use tables::{Copy, Step};
 pub use tables::{CopyOrder, CopyOutcome};
 
@@ -87,6 +89,7 @@ struct Table {
     emptied: Place,
     /// The source has it no more.
     gone: bool,
+    projections: Vec<Projected>,
     /// The transaction of which rows have gone out in a cut.
     partly_sent: CommitPosition,
     /// The transaction that wrote last; see [`Transaction::number`].
@@ -198,8 +201,13 @@ impl Changes {
             let written = &mut table.replicated.written_before;
             *written = table.partly_sent.max(*written);
         }
-        // A stop must not be forgotten: the table's sink takes no rows any more.
-        let is_stop = |change: &TableChange| matches!(change, TableChange::Stop { .. });
+        // A stop must not be forgotten: the table's sink takes no rows any more, or keeps no cells.
+        let is_stop = |change: &TableChange| {
+            matches!(
+                change,
+                TableChange::Stop { .. } | TableChange::StopProjection { .. }
+            )
+        };
         self.batch = ChangeBatch {
             changes: std::mem::take(&mut self.batch.changes)
                 .into_iter()
@@ -404,6 +412,7 @@ impl Changes {
             // The old row may not have been copied yet. The snapshot has the new one.
             copy.disturb(place.position);
             let deleted = table.sink.delete(old, place);
+            self.stop_projections_without_cells(index, place);
             return deleted.or_else(|error| self.not_appended(index, error));
         }
         let before = table.sink.take();
@@ -415,6 +424,7 @@ impl Changes {
                 .changes
                 .push(TableChange::Rows { table: id, rows });
         }
+        self.stop_projections_without_cells(index, place);
         match moved {
             Ok(()) => {
                 let rows = self.tables[index].sink.take();
@@ -437,7 +447,9 @@ impl Changes {
         let Some((index, place)) = self.taker(relation, bytes)? else {
             return Ok(());
         };
-        match append(&mut self.tables[index].sink, place) {
+        let appended = append(&mut self.tables[index].sink, place);
+        self.stop_projections_without_cells(index, place);
+        match appended {
             Ok(()) => Ok(()),
             Err(error) => self.not_appended(index, error),
         }

@@ -138,11 +138,31 @@ impl CopyAgain<'_> {
     ) {
         let catalog = &self.target.catalog;
         for former in catalog.tables() {
+            self.move_projections(&former, &entries);
             catalog.change(position, Some(former.id), None);
         }
         for (id, schema) in entries {
             let state = copied.state_of(id);
             catalog.change(position, None, Some(TableEntry { id, schema, state }));
+        }
+    }
+
+    /// The projections of a table are those of the one that has its name now. The apply loop fills them.
+    fn move_projections(
+        &self,
+        former: &TableEntry,
+        entries: &[(TableId, Arc<types::TableSchema>)],
+    ) {
+        let catalog = &self.target.catalog;
+        let same =
+            |(_, schema): &&(TableId, Arc<types::TableSchema>)| schema.name == former.schema.name;
+        for projection in catalog.projections_of(former.id) {
+            let moved = entries.iter().find(same);
+            let moved = moved.and_then(|(id, now)| projection.moved(&former.schema, *id, now));
+            match moved {
+                Some(moved) => catalog.set_projection(moved),
+                None => catalog.remove_projection(&projection.name),
+            }
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use types::TableName;
+use types::{CommitPosition, TableName};
 
-use super::catalog::{PublishedTable, Selection, read_published_partitions, read_tables};
+use super::catalog::{PublishedTable, Selection, first, read_published_partitions, read_tables};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, Row, literal};
 use super::partitions::SeenPartition;
@@ -38,6 +38,9 @@ pub trait Describe: Send {
 
     /// Whether there is a table with this object id, published or not.
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError>;
+
+    /// Where the source's log ends now.
+    fn log_end(&mut self) -> Result<CommitPosition, ConnectionError>;
 }
 
 /// The catalog of a server.
@@ -138,5 +141,12 @@ impl Describe for ServerCatalog {
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {
         let sql = format!("SELECT 1 FROM pg_class WHERE oid = {relation}");
         self.ask(|connection| Ok(!connection.query(&sql)?.is_empty()))
+    }
+
+    fn log_end(&mut self) -> Result<CommitPosition, ConnectionError> {
+        let sql = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
+                   ELSE pg_current_wal_lsn() END - '0/0'";
+        let end = self.ask(|connection| first(connection.query(sql)?)?.parse(0))?;
+        Ok(CommitPosition(end))
     }
 }

@@ -106,7 +106,7 @@ impl Source for PostgresSource {
         let state = PostgresState::from_value(&start.source)?;
         let position = feed.status.visible();
         let describe = ServerCatalog::new(self.config.clone(), feed.stop.clone());
-        let changes = Changes::new(Beginning {
+        let mut changes = Changes::new(Beginning {
             tables: replicated_tables(&state, feed),
             state: state.clone(),
             next_table: feed.store.next_table(),
@@ -114,6 +114,7 @@ impl Source for PostgresSource {
             resume: start.resume,
             describe: Box::new(describe),
         });
+        changes.maintain(&feed.catalog.projections());
         let start = Start {
             position,
             resume: start.resume,
@@ -166,7 +167,7 @@ impl PostgresSource {
 /// durable, or they had been replaced.
 fn remove_leftovers(checkpoint: &Checkpoint, target: &Target) -> Result<(), SourceError> {
     for (tree, _) in target.store.tables() {
-        if !checkpoint.tables.iter().any(|record| record.id == tree.0) {
+        if !checkpoint.has_tree(tree) {
             target.store.drop_table(tree)?;
         }
     }

@@ -37,6 +37,7 @@ use super::slot::{self, CheckError};
 use super::spool::{SpoolError, Spools};
 use super::state::PostgresState;
 use crate::checkpoint::CheckpointError;
+use crate::projection::request::Request;
 use crate::source::{Feed, SourceError};
 use crate::status::SourceState;
 
@@ -148,6 +149,8 @@ pub struct Stream<'a> {
     reports: (Sender<CopyReport>, Receiver<CopyReport>),
     turns: CopyTurns,
     resyncs: Resyncs,
+    /// Wishes for projections, and the place that the log must have passed.
+    wishes: Vec<(Request, CommitPosition)>,
     compared_at: Duration,
 }
 
@@ -183,6 +186,7 @@ impl<'a> Stream<'a> {
             reports: crossbeam_channel::unbounded(),
             turns: CopyTurns::default(),
             resyncs,
+            wishes: Vec::new(),
             compared_at: Duration::ZERO,
         })
     }
@@ -334,7 +338,36 @@ impl<'a> Stream<'a> {
             self.compare_tables()?;
         }
         self.changes.complete_copies()?;
-        self.send_what_must_go(connection)
+        self.send_what_must_go(connection)?;
+        self.see_to_projections(connection)
+    }
+
+    /// Carries out wishes for projections where a transaction has ended.
+    fn see_to_projections(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+        while let Some(request) = self.feed.catalog.projection_requests().next() {
+            match self.changes.check_wish(&request.wish)? {
+                Ok(place) => self.wishes.push((request, place)),
+                Err(refusal) => request.answer(Err(refusal)),
+            }
+        }
+        if self.wishes.is_empty() || !self.changes.is_between_transactions() {
+            return Ok(());
+        }
+        let passed = CommitPosition(self.changes.last().0.saturating_add(1));
+        let due: Vec<_> = (self.wishes)
+            .extract_if(.., |(_, place)| *place <= passed)
+            .collect();
+        for (request, _) in due
+            .into_iter()
+            .filter(|(request, _)| !request.is_given_up())
+        {
+            let begun = self.changes.carry_out_wish(&request.wish)?;
+            // The batch arrives even if the connection is lost.
+            let sent = self.send_what_must_go(connection);
+            request.answer(begun);
+            sent?;
+        }
+        Ok(())
     }
 
     fn compare_tables(&mut self) -> Result<(), StreamError> {

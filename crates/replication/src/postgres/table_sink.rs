@@ -7,6 +7,10 @@
 //!   and not in the log, the put is a patch, which only a look-up of the old row completes (see
 //!   [`crate::moved_row`]).
 //!
+//! Where the table's projections are ordered by columns outside of the key, a deletion carries the
+//! former cells of those, and an update that changes one of them is a deletion, too. They are in the
+//! log where it has whole old rows.
+//!
 //! Invariant: after every call the builder holds whole versions only.
 
 use types::{CommitPosition, RowsBuilder, TableId, TableSchema, VersionKind, VersionRows};
@@ -48,6 +52,10 @@ pub struct TableSink {
     /// Whether each source column is part of the key.
     in_key: Vec<bool>,
     has_key: bool,
+    /// Whether projections need the former cells of each source column that is not in the key.
+    is_kept: Vec<bool>,
+    /// A change came without a cell that is kept; see [`Self::take_lost`].
+    lost: bool,
     builder: RowsBuilder,
     /// One bit a column, for the version that is being appended.
     unchanged: Vec<u8>,
@@ -75,6 +83,8 @@ impl TableSink {
             has_key: schema.has_source_key(),
             unchanged: vec![0; schema.columns.len().div_ceil(8)],
             builder: RowsBuilder::new(schema),
+            is_kept: vec![false; parsers.len()],
+            lost: false,
             parsers,
             in_key,
         }
@@ -88,6 +98,22 @@ impl TableSink {
     /// Whether there is no open row.
     pub fn is_empty(&self) -> bool {
         self.builder.is_empty()
+    }
+
+    /// From now on deletions carry the former cells of these columns.
+    pub fn keep(&mut self, columns: impl Iterator<Item = usize>) {
+        self.is_kept.fill(false);
+        for column in columns {
+            if let Some(in_key) = self.in_key.get(column) {
+                self.is_kept[column] = !in_key;
+            }
+        }
+    }
+
+    /// Whether since the last call a change came without a cell that is kept: no projection that needs it
+    /// can be carried any further.
+    pub fn take_lost(&mut self) -> bool {
+        std::mem::take(&mut self.lost)
     }
 
     /// Appends an inserted row.
@@ -112,7 +138,7 @@ impl TableSink {
 
     /// Appends the deletion of a row.
     pub fn delete(&mut self, old: OldTuple<'_>, place: Place) -> Result<(), RowError> {
-        self.whole(place, |sink| sink.tombstone(old.tuple(), place))
+        self.whole(place, |sink| sink.tombstone(old, place))
     }
 
     /// Takes the open rows.
@@ -169,23 +195,21 @@ impl TableSink {
             return Err(RowError::NoKey);
         }
         let Some(old) = old else {
+            self.lost |= self.is_kept.contains(&true);
             return self.put(new, None, place);
         };
-        if self.key_changed(old.tuple(), new) {
-            self.tombstone(old.tuple(), place)?;
+        let is_whole = matches!(old, OldTuple::Row(_));
+        let moves = is_whole && differs(old.tuple(), new, &self.is_kept);
+        if moves || self.key_changed(old.tuple(), new) {
+            self.tombstone(old, place)?;
         }
+        self.lost |= !is_whole && self.is_kept.contains(&true);
         self.put(new, Some(old), place)
     }
 
     /// Whether a key cell of the new row differs from the old one.
     fn key_changed(&self, old: Tuple<'_>, new: Tuple<'_>) -> bool {
-        let cells = old.cells().zip(new.cells()).zip(&self.in_key);
-        cells
-            .filter(|(_, in_key)| **in_key)
-            .any(|((old, new), _)| match new {
-                Cell::Unchanged => false,
-                new => old != new,
-            })
+        differs(old, new, &self.in_key)
     }
 
     /// Whether the new value of some column is not in the log.
@@ -242,23 +266,31 @@ impl TableSink {
         Ok(())
     }
 
-    /// Appends a delete of the row with the old row's key.
-    fn tombstone(&mut self, old: Tuple<'_>, place: Place) -> Result<(), RowError> {
+    /// Appends a delete of the row with the old row's key, and with its kept cells.
+    fn tombstone(&mut self, old: OldTuple<'_>, place: Place) -> Result<(), RowError> {
         if !self.has_key {
             return Err(RowError::NoKey);
         }
+        let is_whole = matches!(old, OldTuple::Row(_));
+        let old = old.tuple();
         self.check_columns(old)?;
         let columns = self.builder.columns_mut().iter_mut();
         let parts = columns
             .zip(&self.parsers)
-            .zip(&self.in_key)
+            .zip(self.in_key.iter().zip(&self.is_kept))
             .zip(old.cells())
             .enumerate();
-        for (index, (((column, parser), in_key), cell)) in parts {
+        for (index, (((column, parser), (in_key, is_kept)), cell)) in parts {
             match cell {
-                _ if !*in_key => column.append_null(),
-                Cell::Text(text) => parser.append(text, column)?,
-                _ => return Err(RowError::KeyNotInLog(self.names[index].clone())),
+                Cell::Text(text) if *in_key || *is_kept && is_whole => {
+                    parser.append(text, column)?
+                }
+                _ if *in_key => return Err(RowError::KeyNotInLog(self.names[index].clone())),
+                Cell::Null if is_whole => column.append_null(),
+                _ => {
+                    self.lost |= *is_kept;
+                    column.append_null();
+                }
             }
         }
         self.builder
@@ -282,6 +314,12 @@ impl TableSink {
             append_row_number(hidden, place.position, place.ordinal);
         }
     }
+}
+
+/// Whether one of these cells of the new row differs from the old one.
+fn differs(old: Tuple<'_>, new: Tuple<'_>, columns: &[bool]) -> bool {
+    let mut cells = old.cells().zip(new.cells()).zip(columns);
+    cells.any(|((old, new), counts)| *counts && new != Cell::Unchanged && old != new)
 }
 
 /// Appends the hidden key of a row: its commit position and its number in the transaction.

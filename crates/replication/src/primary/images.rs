@@ -1,7 +1,8 @@
 //! Committed rows as columns: what the feed gives, as the apply loop takes it.
 //!
 //! A row that has come or was updated becomes a put with all its cells, one that is gone a delete with its
-//! key. (One that gets another key is gone and comes.) No tree is read.
+//! key. (One that gets another key is gone and comes.) No tree is read. Where projections need it, what is gone
+//! or has changed is deleted with all its former cells.
 //!
 //! A replica that has nothing, or too little, gets all rows first: what it has is truncated, and nothing is
 //! published until the copy is whole.
@@ -21,6 +22,8 @@ pub(super) struct Images {
 struct TableRows {
     id: TableId,
     is_key: Vec<bool>,
+    /// The columns that projections are ordered by.
+    ordered: Vec<usize>,
     builder: RowsBuilder,
 }
 
@@ -32,11 +35,18 @@ impl Images {
             is_key: (0..schema.columns.len())
                 .map(|column| schema.key.contains(&column))
                 .collect(),
+            ordered: Vec::new(),
             builder: RowsBuilder::new(schema),
         };
         Self {
             tables: tables.map(rows).collect(),
         }
+    }
+
+    /// From now on deletions of rows of a table, and updates that change one of these columns, carry all cells
+    /// of the former row.
+    pub(super) fn keep_former_cells(&mut self, table: usize, columns: Vec<usize>) {
+        self.tables[table].ordered = columns;
     }
 
     /// The batch of some changes.
@@ -77,10 +87,22 @@ impl Images {
 impl TableRows {
     fn append(&mut self, change: &ChangedRow<'_>, position: CommitPosition) {
         match (&change.old, &change.new) {
-            (_, Some(new)) => self.put(new, position),
+            (Some(old), Some(new)) => {
+                if self.moves(old, new) {
+                    self.delete(old, position);
+                }
+                self.put(new, position);
+            }
+            (None, Some(new)) => self.put(new, position),
             (Some(old), None) => self.delete(old, position),
             (None, None) => unreachable!("a change has an image"),
         }
+    }
+
+    /// Whether the row gets another place in a projection.
+    fn moves(&self, old: &RowImage<'_>, new: &RowImage<'_>) -> bool {
+        let differs = |&column: &usize| old.value(column).order(&new.value(column)).is_ne();
+        self.ordered.iter().any(differs)
     }
 
     fn put(&mut self, image: &RowImage<'_>, position: CommitPosition) {
@@ -92,7 +114,7 @@ impl TableRows {
 
     fn delete(&mut self, image: &RowImage<'_>, position: CommitPosition) {
         for (column, cells) in self.builder.columns_mut().iter_mut().enumerate() {
-            let cell = if self.is_key[column] {
+            let cell = if self.is_key[column] || !self.ordered.is_empty() {
                 image.value(column)
             } else {
                 Value::Null

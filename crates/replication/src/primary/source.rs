@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use env::Env;
-use oltp::change_feed::{ChangeFeed, FeedStart};
+use oltp::change_feed::{ChangeFeed, CommittedChanges, FeedStart};
 use oltp::{AntiCacheOptions, Partition, PartitionPlan, PrimaryError, Procedure, SnapshotOptions};
 use serde_json::{Value, json};
 use types::{CommitPosition, TableId};
@@ -22,6 +22,7 @@ use super::file_threads::FileThreads;
 use super::host::{Host, HostParts};
 use super::images::Images;
 use super::observed::Observed;
+use super::projections::Projections;
 use super::session::{Clients, Request};
 use super::signal::Signal;
 use super::table::PrimaryTable;
@@ -180,7 +181,7 @@ impl Source for PrimarySource {
         Ok(checkpoint)
     }
 
-    fn run(&mut self, _start: &Checkpoint, feed: &Feed) -> Result<(), SourceError> {
+    fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError> {
         let partition = self.opened.take().expect("prepared before it runs");
         let changes = partition.change_feed().expect("it was opened with a feed");
         let board = partition.statistics_board();
@@ -189,11 +190,20 @@ impl Source for PrimarySource {
         feed.status.set_target(partition.durable());
         feed.status.set_state(SourceState::CatchingUp, None);
         let mut images = self.images(feed);
+        let identity = self.identity().to_string();
+        let projections = Projections::new(&self.options.tables, identity, feed);
+        projections.tell(&mut images);
         let threads = FileThreads::start(&partition, &feed.spawner, &self.signal);
         let stop = Stop::new();
         let requests = self.requests.take().expect("it runs once");
         let ended = self.start_host(partition, requests, feed, stop.clone());
-        let result = follow(&changes, &mut images, feed, &ended);
+        let following = Following {
+            changes: &changes,
+            images,
+            projections,
+            position: CommitPosition(start.resume),
+        };
+        let result = following.run(feed, &ended);
         stop.set();
         self.signal.set();
         // The host's sender is dropped when it has ended.
@@ -234,34 +244,59 @@ impl PrimarySource {
     }
 }
 
-/// Hands changes on until told to stop, or the primary ends.
-fn follow(
-    changes: &ChangeFeed,
-    images: &mut Images,
-    feed: &Feed,
-    ended: &Receiver<PrimaryError>,
-) -> Result<(), SourceError> {
-    while !feed.stop.is_set() && ended.is_empty() {
-        match changes.take(BATCH_BYTES).map_err(refused)? {
-            None => changes.wait(PATIENCE),
-            Some(taken) => {
-                if taken.copy().is_some_and(|part| part.is_first) {
-                    feed.status.set_state(SourceState::Copying, None);
-                }
-                feed.status.set_sent(taken.last());
-                let batch = images.batch(&taken);
-                feed.status.set_received(taken.last());
-                if !feed.hand_over(batch) {
-                    return Ok(());
-                }
-                if taken.copy().is_some_and(|part| part.is_last) {
-                    feed.status.set_state(SourceState::CatchingUp, None);
+/// What hands changes on.
+struct Following<'f> {
+    changes: &'f ChangeFeed,
+    images: Images,
+    projections: Projections<'f>,
+    /// Everything up to here has been handed on.
+    position: CommitPosition,
+}
+
+impl Following<'_> {
+    /// Goes on until told to stop, or the primary ends.
+    fn run(mut self, feed: &Feed, ended: &Receiver<PrimaryError>) -> Result<(), SourceError> {
+        let mut is_whole = true;
+        while !feed.stop.is_set() && ended.is_empty() {
+            match self.changes.take(BATCH_BYTES).map_err(refused)? {
+                None => self.changes.wait(PATIENCE),
+                Some(taken) => {
+                    is_whole = taken.copy().is_none_or(|part| part.is_last);
+                    if !self.hand_on(&taken, feed) {
+                        return Ok(());
+                    }
                 }
             }
+            // Projections begin and end between two transactions.
+            if is_whole
+                && self.position > CommitPosition::ZERO
+                && !self.projections.see_to(self.position, feed, &mut self.images)
+            {
+                return Ok(());
+            }
+            let confirmed = feed.confirmed.latest()?.resume;
+            self.changes.confirm(CommitPosition(confirmed));
         }
-        changes.confirm(CommitPosition(feed.confirmed.latest()?.resume));
+        Ok(())
     }
-    Ok(())
+
+    /// Hands changes on; false when that is no longer wanted.
+    fn hand_on(&mut self, taken: &CommittedChanges, feed: &Feed) -> bool {
+        if taken.copy().is_some_and(|part| part.is_first) {
+            feed.status.set_state(SourceState::Copying, None);
+        }
+        feed.status.set_sent(taken.last());
+        let batch = self.images.batch(taken);
+        feed.status.set_received(taken.last());
+        if !feed.hand_over(batch) {
+            return false;
+        }
+        self.position = taken.last();
+        if taken.copy().is_some_and(|part| part.is_last) {
+            feed.status.set_state(SourceState::CatchingUp, None);
+        }
+        true
+    }
 }
 
 /// The primary cannot go on; only an operator can mend that.

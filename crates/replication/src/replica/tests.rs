@@ -145,7 +145,8 @@ fn a_table_that_a_transaction_empties_changes_over_with_its_commit() {
         stop: stop.clone(),
     };
     let checkpoint = Checkpoint::new(Phase::Streaming, serde_json::Value::Null);
-    let mut apply = Apply::new(&target, ApplyOptions::default(), checkpoint);
+    let apply = Apply::new(&target, ApplyOptions::default(), checkpoint);
+    let mut apply = apply.expect("there is nothing to begin again");
     let mut take = |committed: Option<u64>, source: Option<&str>, changes| {
         let batch = ChangeBatch {
             committed: committed.map(CommitPosition),

@@ -22,6 +22,7 @@ use super::super::pgoutput::Relation;
 use super::super::shape::{self, Plan};
 use super::super::state::WireTable;
 use super::super::table_sink::{Place, TableSink};
+use super::projections::Projected;
 use super::{Changes, ChangesError, Described, ReplicatedTable, Table};
 
 /// Something that happens to a whole table.
@@ -46,6 +47,10 @@ pub(super) enum Step {
     Empty { index: usize, place: Place },
     /// Its copy is complete.
     Complete { index: usize },
+    /// A projection of it begins.
+    Project { index: usize, projected: Projected },
+    /// The projection with this name is not wanted any more.
+    DropProjection { name: String },
     /// The source has it no more.
     Drop { index: usize },
 }
@@ -84,6 +89,7 @@ impl Table {
             copy: None,
             emptied: Place::default(),
             gone: false,
+            projections: Vec::new(),
             replicated,
             partly_sent: CommitPosition::ZERO,
             written_by: 0,
@@ -504,12 +510,16 @@ impl Changes {
                 self.batch
                     .changes
                     .push(TableChange::Complete { table, position });
+                self.project_again(index);
             }
+            Step::Project { index, projected } => self.begin_projection(index, projected),
+            Step::DropProjection { name } => self.drop_projection(name),
             Step::Drop { index } => {
                 let table = &mut self.tables[index];
                 table.replicated.stopped = true;
                 table.gone = true;
                 table.copy = None;
+                table.projections.clear();
                 drop(table.sink.take());
                 let table = table.replicated.id;
                 self.state.tables.retain(|wire| wire.table != table.0);
@@ -529,7 +539,7 @@ impl Changes {
         }
     }
 
-    fn new_id(&mut self) -> TableId {
+    pub(super) fn new_id(&mut self) -> TableId {
         let id = self.next_table;
         self.next_table = TableId(id.0 + 1);
         id
@@ -589,6 +599,9 @@ impl Changes {
             same.replicated.stopped = stopped;
         }
         self.batch.changes.push(change);
+        if id != table {
+            self.project_again(index);
+        }
     }
 
     /// The table goes on in an empty tree from its truncation on.
@@ -621,6 +634,7 @@ impl Changes {
             position,
         };
         self.batch.changes.extend([create, complete]);
+        self.project_again(index);
     }
 
     fn begin_copy(&mut self, index: Option<usize>, published: PublishedTable) {
@@ -667,8 +681,11 @@ impl Changes {
             Some(place) => {
                 let (before, number) = (place.replicated.id, place.written_by);
                 self.state.tables.retain(|wire| wire.table != before.0);
+                let projections = std::mem::take(&mut place.projections);
                 *place = table;
                 place.written_by = number;
+                place.projections = projections;
+                place.keep_cells();
             }
         }
         self.state.tables.push(wire);

@@ -16,6 +16,7 @@ use super::*;
 
 mod kept_as_text;
 mod moves;
+mod projections;
 mod shapes;
 mod truncations;
 
@@ -115,6 +116,10 @@ impl Describe for FakeCatalog {
 
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError> {
         Ok(self.unpublished.lock().contains(&relation))
+    }
+
+    fn log_end(&mut self) -> Result<CommitPosition, ConnectionError> {
+        Ok(CommitPosition::ZERO)
     }
 }
 
