@@ -1,7 +1,10 @@
 //! The commands of a session: transactions, settings and their like.
 //!
 //! They are parsed here, from tokens, because PostgreSQL's grammar for them is small and the
-//! SQL parser's is that of many dialects at once (`SHOW tables` is a setting's name here).
+//! SQL parser's is that of many dialects at once (`SHOW tables` is a setting's name here). The only
+//! commands that change something for others, `CREATE` and `DROP PROJECTION`, no other dialect has.
+
+mod projection;
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
@@ -43,6 +46,28 @@ pub(crate) enum Command {
     Discard { all: bool },
     /// Something that has nothing to do here and is done, with its tag.
     Done(&'static str),
+    /// `CREATE PROJECTION` or `DROP PROJECTION`
+    Projection(ProjectionCommand),
+}
+
+/// A command about a projection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProjectionCommand {
+    /// `CREATE PROJECTION [IF NOT EXISTS] name ON [schema.]table ORDER BY column, …`
+    Create {
+        name: String,
+        schema: Option<String>,
+        table: String,
+        order_by: Vec<String>,
+        /// Whether nothing is to be done if there is one of this name.
+        if_not_exists: bool,
+    },
+    /// `DROP PROJECTION [IF EXISTS] name`
+    Drop {
+        name: String,
+        /// Whether nothing is to be done if there is none of this name.
+        if_exists: bool,
+    },
 }
 
 /// Why tokens are not a command.
@@ -86,6 +111,8 @@ pub(crate) fn parse(first: &str, rest: &[&Token]) -> Option<Result<Command, Faul
             tokens.skip();
             Ok(Command::Done("UNLISTEN"))
         }
+        "CREATE" if tokens.accept("PROJECTION") => tokens.create_projection(),
+        "DROP" if tokens.accept("PROJECTION") => tokens.drop_projection(),
         _ => return None,
     };
     Some(parsed.and_then(|command| tokens.end().map(|()| command)))

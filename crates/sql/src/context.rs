@@ -101,12 +101,14 @@ impl StatementContext<'_> {
         if self.snapshot.is_some() {
             readable(entry)?;
         }
-        Ok(Arc::new(Table::new(
+        let table = Table::new(
             self.engine.store.clone(),
             entry.id,
             entry.schema.clone(),
             self.snapshot.clone(),
-        )))
+        );
+        let projections = self.engine.catalog.projections_of(entry.id);
+        Ok(Arc::new(table.with_projections(&projections)))
     }
 }
 

@@ -32,6 +32,7 @@ use crate::join_modes::JoinModes;
 use crate::join_order;
 use crate::lookup::shape::Shape;
 use crate::pg_catalog::{self, SystemCatalog};
+use crate::projection_choice::ProjectionChoice;
 use crate::session::{Session, SessionStart};
 
 /// Consumers of memory that an error about a full pool names.
@@ -282,7 +283,7 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     Ok(builder.build())
 }
 
-/// DataFusion's rules, and where joins are concerned this crate's.
+/// DataFusion's rules, and where joins and projections are concerned this crate's.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let chooses = rules
@@ -290,6 +291,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .position(|rule| rule.name() == "join_selection");
     rules.insert(chooses.unwrap_or(0), Arc::new(JoinModes));
     rules.push(Arc::new(JoinFilters));
+    rules.insert(0, Arc::new(ProjectionChoice));
     rules
 }
 

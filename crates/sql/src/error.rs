@@ -29,6 +29,8 @@ pub struct SqlError {
 
 /// SQLSTATEs by their names in PostgreSQL's manual.
 pub mod code {
+    /// No error: a notice that nothing was to be done.
+    pub const SUCCESSFUL: &str = "00000";
     /// Not carried out: something that this release does not do.
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
     /// More than one row where one is allowed.
@@ -65,6 +67,8 @@ pub mod code {
     pub const DUPLICATE_COLUMN: &str = "42701";
     /// No such column.
     pub const UNDEFINED_COLUMN: &str = "42703";
+    /// There is one of this name already.
+    pub const DUPLICATE_OBJECT: &str = "42710";
     /// No such setting, type or other object.
     pub const UNDEFINED_OBJECT: &str = "42704";
     /// A column outside an aggregate that is not grouped by.

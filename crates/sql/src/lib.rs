@@ -29,6 +29,8 @@ mod lookup;
 pub mod outcome;
 mod pg_catalog;
 pub mod pg_type;
+mod projection_choice;
+mod projections;
 mod query;
 mod rewrite;
 pub mod session;

@@ -21,12 +21,13 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use types::CommitPosition;
 
-use crate::command::Command;
+use crate::command::{Command, ProjectionCommand};
 use crate::context::readable;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
 use crate::outcome::{Description, Outcome};
+use crate::projections;
 use crate::query::{Limits, Query};
 use crate::settings::Settings;
 use crate::statement::{Statement, StatementKind};
@@ -193,6 +194,7 @@ impl Session {
         parameters: Vec<ScalarValue>,
     ) -> Result<Outcome, SqlError> {
         match statement.kind() {
+            StatementKind::Command(Command::Projection(command)) => self.projection(command).await,
             StatementKind::Command(command) => self.command(command),
             StatementKind::Refused(error) => {
                 self.shared.check_not_failed()?;
@@ -326,6 +328,17 @@ impl Session {
         canceled
     }
 
+    async fn projection(&self, command: &ProjectionCommand) -> Result<Outcome, SqlError> {
+        self.shared.check_not_failed()?;
+        if self.shared.state.lock().transaction.is_some() {
+            return Err(SqlError::new(
+                code::ACTIVE_SQL_TRANSACTION,
+                "a projection cannot be created or dropped inside a transaction block",
+            ));
+        }
+        projections::run(&self.engine, command, self.search_path()).await
+    }
+
     fn command(&self, command: &Command) -> Result<Outcome, SqlError> {
         let ends = matches!(
             command,
@@ -348,6 +361,7 @@ impl Session {
             Command::Reset(None) => Ok(changed("RESET", state.settings.reset_all())),
             Command::Discard { all } => state.discard(*all),
             Command::Done(tag) => Ok(done(tag)),
+            Command::Projection(_) => unreachable!("the caller has taken it"),
             Command::ShowAll => Ok(show_all(&state)),
             Command::Show(name) => {
                 let value = self.shown(&state, name)?;

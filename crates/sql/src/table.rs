@@ -6,10 +6,13 @@
 //! * [`scan`]: the operator that reads it, [`scan_metrics`] what it tells of that.
 //! * [`row_filters`]: the conditions that it checks itself; [`zone_pruning`]: the same about the bounds
 //!   of pages. [`reader`]: one of its partitions.
+//! * [`tree_key`]: what a tree's rows ascend by; [`orders`]: the trees that have the same rows, and which
+//!   of them is read.
 //! * [`sample`]: how many rows conditions leave, as the planner wants to know.
 
 pub(crate) mod column;
 pub(crate) mod key_range;
+pub(crate) mod orders;
 mod parts;
 pub(crate) mod provider;
 mod reader;
@@ -17,4 +20,5 @@ mod row_filters;
 mod sample;
 pub(crate) mod scan;
 mod scan_metrics;
+pub(crate) mod tree_key;
 mod zone_pruning;

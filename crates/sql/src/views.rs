@@ -3,6 +3,8 @@
 //! A view is its columns and a function that reads the current state when a statement names
 //! it. Views need no snapshot and work while the replica is catching up.
 
+mod projections;
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -148,6 +150,22 @@ pub(crate) const VIEWS: &[View] = &[
             ("blocks_read", Bigint),
         ],
         rows: primary_tables,
+    },
+    View {
+        name: "projections",
+        columns: &[
+            ("name", Text),
+            ("schema", Text),
+            ("table", Text),
+            ("columns", Text),
+            ("state", Text),
+            ("reason", Text),
+            ("since", Text),
+            ("rows", Bigint),
+            ("bytes", Bigint),
+            ("bytes_in_memory", Bigint),
+        ],
+        rows: projections::rows,
     },
     View {
         name: "slots",

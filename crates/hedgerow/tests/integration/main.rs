@@ -16,6 +16,7 @@ mod histories;
 mod hostile_clients;
 mod keys;
 mod partitions;
+mod projections;
 mod refusals;
 mod replica;
 mod schema_changes;

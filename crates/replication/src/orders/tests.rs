@@ -9,11 +9,12 @@ use std::time::Duration;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int16Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
+use arrow_cast::display::array_value_to_string;
 use env::Env;
 use lsm::{KeyRange, ScanRequest, Snapshot, Store, StoreOptions, Work};
 use oltp::SnapshotOptions;
 use parking_lot::Mutex;
-use types::ColumnType;
+use types::{ColumnType, TableId};
 
 use super::desk::{OrderDesk, OrderOptions, OrderProgress};
 use super::positions::{commands_at, is_delivered, totals_at};
@@ -25,6 +26,7 @@ use crate::catalog::Catalog;
 use crate::orders;
 use crate::primary::source::KIND;
 use crate::primary::{Clients, Observed, PrimaryOptions, PrimarySource, PrimaryVerification};
+use crate::projection::request::Wish;
 use crate::replica::{Replica, ReplicaParts};
 use crate::source::Stop;
 use crate::status::Status;
@@ -33,6 +35,9 @@ const SEED: u64 = 5;
 
 /// Less than the rows of some thousand orders take.
 const PRIMARY_BYTES: usize = 9 << 20;
+
+/// Long enough for what happens at all.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Some snapshots are made while they are placed.
 const LOG_BYTES: u64 = 256 << 10;
@@ -198,6 +203,25 @@ impl Running {
             .collect()
     }
 
+    /// The order lines that a tree has, in its order, as text.
+    fn rows(&self, snapshot: &Snapshot, tree: TableId) -> Vec<Vec<String>> {
+        let request = ScanRequest {
+            projection: (0..Table::OrderLines.schema().columns.len()).collect(),
+            range: KeyRange::default(),
+            batch_rows: 8_192,
+        };
+        let mut rows = Vec::new();
+        for batch in snapshot.scan(tree, request).expect("it can be read") {
+            let batch = batch.expect("the pages are good");
+            let cell = |column, row| array_value_to_string(column, row).expect("it can be shown");
+            rows.extend((0..batch.num_rows()).map(|row| {
+                let columns = batch.columns().iter();
+                columns.map(|column| cell(column, row)).collect()
+            }));
+        }
+        rows
+    }
+
     /// Bytes of all cells, uncompressed.
     fn raw_bytes(&self, snapshot: &Snapshot) -> u64 {
         let mut bytes = 0;
@@ -226,7 +250,7 @@ impl Running {
             clients: self.clients.clone(),
             tables: Table::of_primary(),
             clock: self.env.clock.clone(),
-            patience: Duration::from_secs(60),
+            patience: PATIENCE,
         };
         let mut verdicts = Vec::new();
         let verified = verification.run(&Stop::new(), &mut |verdict| verdicts.push(verdict));
@@ -328,6 +352,41 @@ fn rows_go_to_disk_and_the_primary_and_its_replica_agree_while_orders_come() {
     );
     assert!(observed.anti_cache.returned_rows > 100);
     assert!(observed.memory.live_bytes <= PRIMARY_BYTES + PRIMARY_BYTES / 100);
+    running.stop();
+}
+
+#[test]
+fn a_projection_has_the_rows_of_its_table_in_another_order() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let running = Running::start(directory.path(), SEED, 8_000);
+    let wish = Wish::Create {
+        name: "lines_by_status".to_owned(),
+        table: Table::OrderLines.schema().name,
+        order_by: vec!["status".to_owned(), "amount".to_owned()],
+    };
+    // Lines are placed before it and after it, and most of them get another status.
+    let asked = running.catalog.projection_requests().ask(wish, PATIENCE);
+    assert_eq!(asked, Ok(()));
+    running.check_to_the_end();
+    let tree = || {
+        let projection = running.catalog.projection("lines_by_status");
+        projection?.readable_at(running.store.visible())
+    };
+    while tree().is_none() {
+        assert_eq!(running.replica.failed(), None);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let tree = tree().expect("it is ready");
+    let snapshot = running.store.pin();
+    let rows = running.rows(&snapshot, tree);
+    assert!(rows.is_sorted_by_key(|row| (row[7].clone(), row[6].parse::<f64>().ok())));
+    let table = running.catalog.by_name(SCHEMA, "order_lines");
+    let mut of_table = running.rows(&snapshot, table.expect("it is there").id);
+    let mut of_projection = rows;
+    of_table.sort();
+    of_projection.sort();
+    assert!(of_table.len() > 20_000);
+    assert!(of_table == of_projection);
     running.stop();
 }
 

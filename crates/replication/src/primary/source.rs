@@ -270,7 +270,9 @@ impl Following<'_> {
             // Projections begin and end between two transactions.
             if is_whole
                 && self.position > CommitPosition::ZERO
-                && !self.projections.see_to(self.position, feed, &mut self.images)
+                && !self
+                    .projections
+                    .see_to(self.position, feed, &mut self.images)
             {
                 return Ok(());
             }

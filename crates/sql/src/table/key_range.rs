@@ -6,6 +6,9 @@
 //! 2. From the first key column on, columns bound to a single value form the range's prefix;
 //!    the first column that is not adds its bounds.
 //!
+//! A column of a projection's key that may be NULL has a mark before it: a comparison bounds that
+//! to rows without NULL, as it does not hold of others.
+//!
 //! Invariant: no row that satisfies the filters has a key outside the range.
 
 use datafusion::arrow::array::ArrayRef;
@@ -13,8 +16,10 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use lsm::KeyRange;
+use types::ColumnType;
 use types::key::SortKey;
-use types::{ColumnType, TableSchema};
+
+use super::tree_key::TreeKey;
 
 /// What filters leave of a table's keys.
 #[derive(Debug)]
@@ -38,27 +43,25 @@ struct Bounds {
     high: Option<Bound>,
 }
 
-/// Whether a filter can narrow the range of keys of `table`.
-pub(crate) fn narrows(table: &TableSchema, filter: &Expr) -> bool {
-    let mut bounds = vec![Bounds::default(); table.key.len()];
-    apply(table, filter, &mut bounds);
-    bounds
-        .iter()
-        .any(|bounds| bounds.low.is_some() || bounds.high.is_some())
+/// Whether a filter can narrow the range of keys of a tree.
+pub(crate) fn narrows(key: &TreeKey, filter: &Expr) -> bool {
+    let mut bounds = vec![Bounds::default(); key.columns.len()];
+    apply(key, filter, &mut bounds);
+    bounds.iter().any(Bounds::is_bounded)
 }
 
-/// The range of keys in which all rows of `table` lie that satisfy all `filters`.
-pub(crate) fn key_range(table: &TableSchema, filters: &[Expr]) -> Narrowed {
-    let mut bounds = vec![Bounds::default(); table.key.len()];
+/// The range of keys of a tree in which all rows lie that satisfy all `filters`.
+pub(crate) fn key_range(key: &TreeKey, filters: &[Expr]) -> Narrowed {
+    let mut bounds = vec![Bounds::default(); key.columns.len()];
     for filter in filters {
-        apply(table, filter, &mut bounds);
+        apply(key, filter, &mut bounds);
     }
-    let types: Vec<ColumnType> = table
-        .key
-        .iter()
-        .map(|&index| table.columns[index].column_type)
-        .collect();
-    combine(&bounds, &types)
+    for place in 0..bounds.len() {
+        if let Some(mark) = key.mark(place).filter(|_| bounds[place].is_bounded()) {
+            bounds[mark].only(ScalarValue::Boolean(Some(false)));
+        }
+    }
+    combine(&bounds, &key.types())
 }
 
 /// The keys in both ranges; `None` where there are none.
@@ -78,26 +81,25 @@ pub(crate) fn intersect(a: &KeyRange, b: &KeyRange) -> Option<KeyRange> {
 }
 
 /// Narrows `bounds` by one filter.
-fn apply(table: &TableSchema, filter: &Expr, bounds: &mut [Bounds]) {
+fn apply(key: &TreeKey, filter: &Expr, bounds: &mut [Bounds]) {
     match filter {
         Expr::BinaryExpr(BinaryExpr {
             left,
             op: Operator::And,
             right,
         }) => {
-            apply(table, left, bounds);
-            apply(table, right, bounds);
+            apply(key, left, bounds);
+            apply(key, right, bounds);
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            if let (Some(place), Expr::Literal(value, _)) =
-                (key_column(table, left), right.as_ref())
+            if let (Some(place), Expr::Literal(value, _)) = (key_column(key, left), right.as_ref())
             {
-                narrow(table, &mut bounds[place], place, *op, value);
+                narrow(key, &mut bounds[place], place, *op, value);
             } else if let (Expr::Literal(value, _), Some(place)) =
-                (left.as_ref(), key_column(table, right))
+                (left.as_ref(), key_column(key, right))
                 && let Some(op) = op.swap()
             {
-                narrow(table, &mut bounds[place], place, op, value);
+                narrow(key, &mut bounds[place], place, op, value);
             }
         }
         Expr::Between(Between {
@@ -106,23 +108,38 @@ fn apply(table: &TableSchema, filter: &Expr, bounds: &mut [Bounds]) {
             low,
             high,
         }) => {
-            if let Some(place) = key_column(table, expr) {
+            if let Some(place) = key_column(key, expr) {
                 if let Expr::Literal(value, _) = low.as_ref() {
-                    narrow(table, &mut bounds[place], place, Operator::GtEq, value);
+                    narrow(key, &mut bounds[place], place, Operator::GtEq, value);
                 }
                 if let Expr::Literal(value, _) = high.as_ref() {
-                    narrow(table, &mut bounds[place], place, Operator::LtEq, value);
+                    narrow(key, &mut bounds[place], place, Operator::LtEq, value);
                 }
             }
         }
-        Expr::InList(list) => apply_list(table, list, bounds),
+        Expr::InList(list) => apply_list(key, list, bounds),
+        Expr::IsNull(expr) => apply_mark(key, expr, true, bounds),
+        Expr::IsNotNull(expr) => apply_mark(key, expr, false, bounds),
         _ => {}
     }
 }
 
+/// NULL or not is a matter of the column's mark.
+fn apply_mark(key: &TreeKey, expr: &Expr, is_null: bool, bounds: &mut [Bounds]) {
+    if let Some(mark) = key_column(key, expr).and_then(|place| key.mark(place)) {
+        narrow(
+            key,
+            &mut bounds[mark],
+            mark,
+            Operator::Eq,
+            &ScalarValue::Boolean(Some(is_null)),
+        );
+    }
+}
+
 /// An IN list bounds its column by its least and greatest element.
-fn apply_list(table: &TableSchema, list: &InList, bounds: &mut [Bounds]) {
-    let Some(place) = key_column(table, &list.expr).filter(|_| !list.negated) else {
+fn apply_list(key: &TreeKey, list: &InList, bounds: &mut [Bounds]) {
+    let Some(place) = key_column(key, &list.expr).filter(|_| !list.negated) else {
         return;
     };
     let Some(values) = list.list.iter().map(literal).collect::<Option<Vec<_>>>() else {
@@ -144,8 +161,8 @@ fn apply_list(table: &TableSchema, list: &InList, bounds: &mut [Bounds]) {
         }
     });
     if let (Some(least), Some(greatest)) = (least, greatest) {
-        narrow(table, &mut bounds[place], place, Operator::GtEq, least);
-        narrow(table, &mut bounds[place], place, Operator::LtEq, greatest);
+        narrow(key, &mut bounds[place], place, Operator::GtEq, least);
+        narrow(key, &mut bounds[place], place, Operator::LtEq, greatest);
     }
 }
 
@@ -157,26 +174,16 @@ fn literal(expr: &Expr) -> Option<&ScalarValue> {
 }
 
 /// The place in the key of the column that `expr` is.
-fn key_column(table: &TableSchema, expr: &Expr) -> Option<usize> {
-    let Expr::Column(column) = expr else {
-        return None;
-    };
-    table.key.iter().position(|&index| {
-        let stored = &table.columns[index];
-        !stored.hidden && stored.name == column.name
-    })
+fn key_column(key: &TreeKey, expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column(column) => key.place(&column.name),
+        _ => None,
+    }
 }
 
 /// Narrows one column's bounds by `column op value`.
-fn narrow(
-    table: &TableSchema,
-    bounds: &mut Bounds,
-    place: usize,
-    op: Operator,
-    value: &ScalarValue,
-) {
-    let column_type = table.columns[table.key[place]].column_type;
-    let Some(value) = exactly(value, column_type) else {
+fn narrow(key: &TreeKey, bounds: &mut Bounds, place: usize, op: Operator, value: &ScalarValue) {
+    let Some(value) = exactly(value, key.types()[place]) else {
         return;
     };
     match op {
@@ -271,6 +278,20 @@ fn lower(high: &mut Option<Bound>, bound: Bound) {
 }
 
 impl Bounds {
+    fn is_bounded(&self) -> bool {
+        self.low.is_some() || self.high.is_some()
+    }
+
+    /// Leaves one value, or nothing.
+    fn only(&mut self, value: ScalarValue) {
+        let bound = Bound {
+            value,
+            inclusive: true,
+        };
+        raise(&mut self.low, bound.clone());
+        lower(&mut self.high, bound);
+    }
+
     /// The one value that is left.
     fn single(&self) -> Option<&ScalarValue> {
         match (&self.low, &self.high) {

@@ -7,13 +7,15 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{ArrayRef, BooleanArray};
 use datafusion::common::{Result, ScalarValue};
 use lsm::{KeyRange, Snapshot, StoreError};
+use replication::projection::layout::KeyColumn;
 use types::key::SortKey;
-use types::{ColumnType, TableId, TableSchema};
+use types::{ColumnType, TableId};
 
 use super::key_range::intersect;
+use super::tree_key::TreeKey;
 
 /// The largest part has at most so many times the pages of an even one.
 const UNEVEN_MAX: f64 = 1.25;
@@ -44,15 +46,15 @@ impl Parts {
         }
     }
 
-    /// At most `parts` of the rows of `table` that are in `range`.
+    /// At most `parts` of the rows of a tree that are in `range`.
     pub(crate) fn cut(
         snapshot: &Snapshot,
-        (table, schema): (TableId, &TableSchema),
+        (table, key): (TableId, &TreeKey),
         range: &KeyRange,
         parts: usize,
     ) -> Result<Self, StoreError> {
         let cuts = snapshot.split(table, parts)?;
-        let aligned = match aligned(&cuts, schema) {
+        let aligned = match aligned(&cuts, key) {
             Some((cuts, starts)) if are_even(snapshot, table, &cuts)? => Some((cuts, starts)),
             _ => None,
         };
@@ -76,18 +78,28 @@ impl Parts {
 
 /// The cuts at the next values of the key's first column, with these values; `None` where some would
 /// be the same.
-fn aligned(cuts: &[KeyRange], schema: &TableSchema) -> Option<(Vec<KeyRange>, Vec<ScalarValue>)> {
-    let types = schema
-        .key
-        .iter()
-        .map(|&column| schema.columns[column].column_type);
-    let types: Vec<ColumnType> = types.collect();
+fn aligned(cuts: &[KeyRange], key: &TreeKey) -> Option<(Vec<KeyRange>, Vec<ScalarValue>)> {
+    let types = key.types();
+    let is_mark = |column: &KeyColumn| matches!(column, KeyColumn::NullMark(_));
+    let place = key.columns.iter().position(|column| !is_mark(column))?;
+    // All rows with NULL in the first column have one value.
+    let not_null: ArrayRef = Arc::new(BooleanArray::from(vec![false]));
+    let marks = vec![not_null; place];
+    let end = match place {
+        0 => None,
+        _ => SortKey::prefix_range(&marks, &types).1,
+    };
     let mut starts = Vec::new();
     let mut values: Vec<ScalarValue> = Vec::new();
     for cut in cuts.get(1..)? {
-        let value = scalar(cut.start.as_ref()?.leading_integer(&types)?, types[0])?;
-        let cell: ArrayRef = value.to_array().ok()?;
-        let (start, _) = SortKey::prefix_range(&[cell], &types);
+        let start = cut.start.as_ref()?;
+        if end.as_ref().is_some_and(|end| start >= end) {
+            return None;
+        }
+        let value = scalar(start.integer_at(place, &types)?, types[place])?;
+        let mut cells = marks.clone();
+        cells.push(value.to_array().ok()?);
+        let (start, _) = SortKey::prefix_range(&cells, &types);
         if values.last() == Some(&value) {
             return None;
         }
@@ -138,19 +150,20 @@ fn are_even(snapshot: &Snapshot, table: TableId, ranges: &[KeyRange]) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use types::{Column, TableName};
+    use types::{Column, TableName, TableSchema};
 
     use super::*;
 
-    fn schema(key: &[ColumnType]) -> TableSchema {
-        TableSchema {
+    fn tree_key(key: &[ColumnType]) -> TreeKey {
+        let schema = TableSchema {
             name: TableName {
                 schema: "public".to_owned(),
                 name: "t".to_owned(),
             },
             columns: key.iter().map(|&each| Column::new("k", each)).collect(),
             key: (0..key.len()).collect(),
-        }
+        };
+        TreeKey::of_table(&Arc::new(schema))
     }
 
     fn key(first: i32, second: i32) -> SortKey {
@@ -173,8 +186,8 @@ mod tests {
 
     #[test]
     fn cuts_move_to_where_their_value_starts() {
-        let schema = schema(&[ColumnType::Int32; 2]);
-        let moved = aligned(&cuts(&[key(-3, 9), key(7, i32::MIN)]), &schema);
+        let tree_key = tree_key(&[ColumnType::Int32; 2]);
+        let moved = aligned(&cuts(&[key(-3, 9), key(7, i32::MIN)]), &tree_key);
         let (ranges, starts) = moved.expect("two values");
         assert_eq!(ranges, cuts(&[key(-3, i32::MIN), key(7, i32::MIN)]));
         assert_eq!(starts, [-3, 7].map(|value| ScalarValue::Int32(Some(value))));
@@ -182,14 +195,14 @@ mod tests {
 
     #[test]
     fn cuts_within_one_value_stay() {
-        let schema = schema(&[ColumnType::Int32; 2]);
-        assert!(aligned(&cuts(&[key(5, 1), key(5, 9)]), &schema).is_none());
+        let tree_key = tree_key(&[ColumnType::Int32; 2]);
+        assert!(aligned(&cuts(&[key(5, 1), key(5, 9)]), &tree_key).is_none());
     }
 
     #[test]
     fn texts_have_no_next_value() {
-        let schema = schema(&[ColumnType::Text]);
+        let tree_key = tree_key(&[ColumnType::Text]);
         let cut = SortKey::Bytes(b"m".to_vec());
-        assert!(aligned(&cuts(&[cut]), &schema).is_none());
+        assert!(aligned(&cuts(&[cut]), &tree_key).is_none());
     }
 }

@@ -10,13 +10,15 @@ use datafusion::common::{ColumnStatistics, Constraint, Constraints, Result, Stat
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use lsm::{Snapshot, Store};
+use replication::projection::Projection;
 use types::{TableId, TableSchema};
 
 use super::column::{visible, visible_schema};
-use super::key_range::{self, Narrowed};
-use super::parts::Parts;
+use super::key_range;
+use super::orders::{self, Candidate, Choice};
 use super::sample::Samples;
 use super::scan::{ScanExec, ScanTarget};
+use super::tree_key::TableTree;
 use crate::error::SqlError;
 
 /// Rows below which a scan is not spread over threads.
@@ -30,6 +32,8 @@ pub(crate) struct Table {
     /// Places of the visible columns among the stored ones.
     pub(super) stored: Vec<usize>,
     constraints: Constraints,
+    /// The table's own tree and those of projections that the snapshot may read.
+    pub(super) trees: Vec<TableTree>,
     store: Arc<Store>,
     /// `None` when a statement is only described.
     pub(super) snapshot: Option<Arc<Snapshot>>,
@@ -55,6 +59,7 @@ impl Table {
         });
         Self {
             id,
+            trees: vec![TableTree::of_table(id, &schema)],
             visible: visible_schema(&schema),
             stored,
             constraints,
@@ -65,28 +70,55 @@ impl Table {
         }
     }
 
+    /// The same, which has these projections.
+    pub(crate) fn with_projections(mut self, projections: &[Arc<Projection>]) -> Self {
+        let position = self.snapshot.as_ref().map(|snapshot| snapshot.position());
+        let tree = |projection: &Arc<Projection>| {
+            let id = projection.readable_at(position?)?;
+            Some(TableTree::of_projection(id, projection, &self.schema))
+        };
+        let trees: Vec<TableTree> = projections.iter().filter_map(tree).collect();
+        self.trees.extend(trees);
+        self
+    }
+
     /// About how many rows there are, if anything is known of it.
     pub(crate) fn row_estimate(&self) -> Option<u64> {
         self.store.table_stats(self.id).map(|stats| stats.versions)
     }
 
-    /// Cuts the keys that `filters` leave into parts to be read at the same time.
-    fn parts(&self, snapshot: &Snapshot, filters: &[Expr], parts: usize) -> Result<Parts> {
-        let range = match key_range::key_range(&self.schema, filters) {
-            Narrowed::Nothing => return Ok(Parts::none()),
-            Narrowed::Range(range) => range,
-        };
+    /// The trees with what `filters` leave of them, the one to be read first. One that is damaged is
+    /// left out, unless it is the table's own.
+    fn candidates(&self, snapshot: &Snapshot, filters: &[Expr]) -> Result<Vec<Candidate>> {
+        let mut candidates = Vec::new();
+        for tree in &self.trees {
+            match Candidate::new(snapshot, tree, filters) {
+                Ok(candidate) => candidates.push(candidate),
+                Err(_) if tree.projection.is_some() => {}
+                Err(error) => {
+                    let table = self.schema.name.to_string();
+                    return Err(SqlError::from_store(&error, Some(&table)).into());
+                }
+            }
+        }
+        Ok(orders::choose(candidates))
+    }
+
+    /// Parts to be read at the same time.
+    fn part_count(&self, state: &dyn Session, limit: Option<usize>) -> usize {
         let small = self
             .row_estimate()
             .is_some_and(|rows| rows <= ROWS_FOR_ONE_PART);
-        if parts <= 1 || small {
-            return Ok(Parts::whole(range));
+        match limit.is_some() || small {
+            true => 1,
+            false => state.config().target_partitions(),
         }
-        let parts = Parts::cut(snapshot, (self.id, &self.schema), &range, parts);
-        parts.map_err(|error| {
-            let table = self.schema.name.to_string();
-            SqlError::from_store(&error, Some(&table)).into()
-        })
+    }
+
+    /// Whether a filter says something of the key of a tree.
+    fn narrows(&self, filter: &Expr) -> bool {
+        let mut trees = self.trees.iter();
+        trees.any(|tree| key_range::narrows(&tree.key, filter))
     }
 
     fn estimate(&self, filtered: bool) -> Statistics {
@@ -143,7 +175,7 @@ impl TableProvider for Table {
     ) -> Result<Vec<TableProviderFilterPushDown>> {
         Ok(filters
             .iter()
-            .map(|filter| match key_range::narrows(&self.schema, filter) {
+            .map(|filter| match self.narrows(filter) {
                 true => TableProviderFilterPushDown::Inexact,
                 false => TableProviderFilterPushDown::Unsupported,
             })
@@ -163,28 +195,23 @@ impl TableProvider for Table {
                 "a described statement was run",
             )
         })?;
-        let config = state.config();
-        let parts = if limit.is_some() {
-            1
-        } else {
-            config.target_partitions()
-        };
-        let parts = self.parts(&snapshot, filters, parts)?;
+        let candidates = self.candidates(&snapshot, filters)?;
         let places: Vec<usize> = match projection {
             Some(projection) => projection.clone(),
             None => (0..self.stored.len()).collect(),
         };
         let target = ScanTarget {
-            table: self.id,
+            tree: candidates[0].tree.clone(),
             schema: self.schema.clone(),
             snapshot,
             stored: places.iter().map(|&place| self.stored[place]).collect(),
-            batch_rows: config.batch_size(),
+            batch_rows: state.config().batch_size(),
         };
+        let choice = Choice::new(candidates, self.part_count(state, limit));
         let schema = Arc::new(self.visible.project(&places)?);
         let statistics = self.estimate(!filters.is_empty()).project(Some(&places));
         Ok(Arc::new(ScanExec::new(
-            target, schema, parts, limit, statistics,
-        )))
+            target, schema, choice, limit, statistics,
+        )?))
     }
 }

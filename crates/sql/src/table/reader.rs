@@ -94,11 +94,11 @@ impl Reader {
             batch_rows: target.batch_rows,
         };
         if filters.conditions().is_empty() {
-            let scan = target.snapshot.scan(target.table, request)?;
+            let scan = target.snapshot.scan(target.tree.id, request)?;
             return Ok(Source::All(scan));
         }
         let zones: Arc<dyn ZoneFilter> = Arc::new(ZonePruning::new(filters));
-        let (table, columns) = (target.table, filters.columns());
+        let (table, columns) = (target.tree.id, filters.columns());
         let scan = target
             .snapshot
             .scan_wanted(table, request, columns, &zones)?;

@@ -56,7 +56,8 @@ impl Table {
         let Some(snapshot) = &self.snapshot else {
             return Ok(None);
         };
-        let range = match key_range::key_range(&self.schema, std::slice::from_ref(condition)) {
+        let range = match key_range::key_range(&self.trees[0].key, std::slice::from_ref(condition))
+        {
             Narrowed::Nothing => return Ok(Some(0.0)),
             Narrowed::Range(range) => range,
         };

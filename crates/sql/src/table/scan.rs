@@ -37,18 +37,21 @@ use datafusion::physical_plan::{
 };
 use futures::stream;
 use lsm::{KeyRange, Snapshot, StoreError};
-use types::{ColumnType, TableId, TableSchema};
+use types::TableSchema;
 
+use super::orders::Choice;
 use super::parts::Parts;
 use super::reader::Reader;
 use super::row_filters::RowFilters;
 use super::scan_metrics::{ScanMetrics, note_extent};
+use super::tree_key::{TableTree, TreeKey};
 use crate::error::SqlError;
 
 /// What is read.
 #[derive(Clone)]
 pub(crate) struct ScanTarget {
-    pub(crate) table: TableId,
+    pub(crate) tree: TableTree,
+    /// The table's schema.
     pub(crate) schema: Arc<TableSchema>,
     pub(crate) snapshot: Arc<Snapshot>,
     /// Stored columns to return.
@@ -59,6 +62,8 @@ pub(crate) struct ScanTarget {
 /// Reads a table at a snapshot.
 pub(crate) struct ScanExec {
     target: Arc<ScanTarget>,
+    /// What could be read instead, as long as that is not settled.
+    choice: Option<Choice>,
     parts: Parts,
     filters: RowFilters,
     limit: Option<usize>,
@@ -68,16 +73,41 @@ pub(crate) struct ScanExec {
 }
 
 impl ScanExec {
-    /// A scan of `parts` that gives `schema`. No part: no rows.
+    /// A scan of what was chosen that gives `schema`.
     pub(crate) fn new(
         target: ScanTarget,
         schema: SchemaRef,
-        parts: Parts,
+        choice: Choice,
         limit: Option<usize>,
         statistics: Statistics,
-    ) -> Self {
+    ) -> Result<Self> {
         let filters = RowFilters::none();
-        Self::with_filters(Arc::new(target), schema, parts, filters, limit, statistics)
+        let parts = choice.cut(&target.snapshot);
+        let parts = parts.map_err(|error| target.error(&error))?;
+        let target = Arc::new(target);
+        let scan = Self::with_filters(target, schema, parts, filters, limit, statistics);
+        let choice = (choice.candidates.len() > 1).then_some(choice);
+        Ok(Self { choice, ..scan })
+    }
+
+    /// The same rows from a tree whose key suits, where there is one that is worth it.
+    pub(crate) fn in_order(&self, suits: impl Fn(&TreeKey) -> bool) -> Result<Option<Self>> {
+        let is_settled = self.limit.is_some() || !self.filters.conditions().is_empty();
+        let choice = self.choice.as_ref().filter(|_| !is_settled);
+        let Some(choice) = choice.and_then(|choice| choice.in_order(suits)) else {
+            return Ok(None);
+        };
+        let target = ScanTarget {
+            tree: choice.chosen().tree.clone(),
+            ..ScanTarget::clone(&self.target)
+        };
+        let (schema, statistics) = (self.schema(), Statistics::clone(&self.statistics));
+        Self::new(target, schema, choice, None, statistics).map(Some)
+    }
+
+    /// The place among the table's stored columns of a column that the scan gives.
+    pub(crate) fn stored(&self, place: usize) -> usize {
+        self.target.stored[place]
     }
 
     fn with_filters(
@@ -100,6 +130,7 @@ impl ScanExec {
         );
         Self {
             target,
+            choice: None,
             parts,
             filters,
             limit,
@@ -128,7 +159,7 @@ impl ScanExec {
             end: last.end.clone(),
         };
         let target = &self.target;
-        let extent = target.snapshot.extent(target.table, &range);
+        let extent = target.snapshot.extent(target.tree.id, &range);
         note_extent(&self.metrics, extent.map_err(|error| target.error(&error))?);
         Ok(())
     }
@@ -137,12 +168,8 @@ impl ScanExec {
 /// The longest prefix of the key that is projected, as an ordering.
 fn key_ordering(target: &ScanTarget, schema: &SchemaRef) -> Option<Vec<PhysicalSortExpr>> {
     let mut ordering = Vec::new();
-    for &key in &target.schema.key {
-        let column_type = target.schema.columns[key].column_type;
-        let place = target.stored.iter().position(|&stored| stored == key);
-        // Keys order floats as PostgreSQL does, which is not how Arrow compares them.
-        let float = matches!(column_type, ColumnType::Float32 | ColumnType::Float64);
-        let Some(place) = place.filter(|_| !float) else {
+    for key in target.tree.key.ordering() {
+        let Some(place) = target.stored.iter().position(|&stored| stored == key) else {
             break;
         };
         let column: Arc<dyn PhysicalExpr> =
@@ -189,12 +216,15 @@ impl DisplayAs for ScanExec {
             .iter()
             .map(|&index| self.target.schema.columns[index].name.as_str())
             .collect();
+        let projection = self.target.tree.projection.as_ref();
+        let projection = projection.map(|name| format!(", projection={name}"));
         let bounded = self.parts.ranges.iter().any(|range| range.start.is_some())
             || self.parts.ranges.is_empty();
         write!(
             f,
-            "ScanExec: table={}, columns=[{}], parts={}{}",
+            "ScanExec: table={}{}, columns=[{}], parts={}{}",
             self.target.schema.name,
+            projection.unwrap_or_default(),
             columns.join(", "),
             self.parts.ranges.len(),
             if bounded { ", by key" } else { "" },

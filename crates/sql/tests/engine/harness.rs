@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use env::{Env, RealClock};
 use futures::StreamExt;
-use lsm::{Store, StoreOptions};
+use lsm::{KeyRange, ScanRequest, Store, StoreOptions};
 use replication::catalog::{Catalog, TableEntry, TableState};
+use replication::projection::layout::Layout;
+use replication::projection::{Projection, ProjectionState};
 use replication::status::Status;
 use sql::arrow::array::RecordBatch;
 use sql::arrow::util::display::{ArrayFormatter, FormatOptions};
 use sql::{Engine, EngineOptions, Outcome, ScalarValue, Session, SessionStart, SqlError};
 use tempfile::TempDir;
 use types::{
-    Column, ColumnBuilder, ColumnType, CommitPosition, RowsBuilder, SourceType, TableId, TableName,
-    TableSchema, VersionKind,
+    Column, ColumnBuilder, ColumnType, CommitPosition, OrderColumn, RowsBuilder, SourceType,
+    TableId, TableName, TableSchema, VersionKind, VersionRows,
 };
 
 /// A store, its catalog and an engine.
@@ -120,6 +122,49 @@ impl Fixture {
             .expect("the rows go in");
         self.store
             .publish(CommitPosition(self.position), Vec::new());
+    }
+
+    /// Makes a projection of a table as it is now, which is ready.
+    pub fn projection(&mut self, name: &str, table: TableId, order_by: &[&str]) {
+        let schema = self.store.schema(table).expect("the table is there");
+        let order = |name: &&str| {
+            let mut columns = schema.columns.iter();
+            let column = columns.position(|column| column.name == **name);
+            let column = column.expect("the table has the column");
+            let nullable = schema.columns[column].nullable;
+            OrderColumn { column, nullable }
+        };
+        let order_by: Vec<OrderColumn> = order_by.iter().map(order).collect();
+        let layout = Layout::new(&schema, &order_by);
+        let tree = self.store.next_table();
+        self.store
+            .create_table(tree, TableSchema::clone(layout.schema()))
+            .expect("the tree is created");
+        self.position += 0x10;
+        let since = CommitPosition(self.position);
+        let request = ScanRequest {
+            projection: (0..schema.columns.len()).collect(),
+            range: KeyRange::all(),
+            batch_rows: 4096,
+        };
+        for batch in self.store.pin().scan(table, request).expect("a scan") {
+            let batch = batch.expect("rows");
+            let rows = VersionRows {
+                columns: batch.columns().to_vec(),
+                positions: vec![since.0; batch.num_rows()],
+                kinds: vec![VersionKind::Put as u8; batch.num_rows()],
+                unchanged: None,
+            };
+            let rows = layout.versions(&rows).expect("they can be ordered");
+            self.store.ingest(tree, rows).expect("the rows go in");
+        }
+        self.store.publish(since, Vec::new());
+        self.catalog.set_projection(Projection {
+            name: name.to_owned(),
+            table,
+            order_by: order_by.into(),
+            state: ProjectionState::Ready { tree, since },
+        });
     }
 
     pub fn position(&self) -> CommitPosition {

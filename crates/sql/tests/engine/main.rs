@@ -9,5 +9,6 @@ mod explain;
 mod harness;
 mod joins;
 mod lookups;
+mod projections;
 mod statements;
 mod tpch;
