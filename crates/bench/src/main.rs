@@ -10,6 +10,7 @@
 //! * [`caching`]: what merges leave of a cache, beside other cache policies and RocksDB.
 //! * [`lookup`]: rows by key over the wire, beside PostgreSQL.
 //! * [`htap`]: CH-benCHmark's queries while orders are entered at the source.
+//! * [`projections`]: queries with and without another order of a table, and what keeping it costs.
 //! * [`tpch`]: the 22 queries of TPC-H, beside PostgreSQL, DuckDB and DataFusion on Parquet.
 //! * [`ycsb`]: the primary in memory, one row a transaction.
 //! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
@@ -37,6 +38,7 @@ mod many_trees;
 mod pages;
 mod peers_program;
 mod primary_threads;
+mod projections;
 mod quantiles;
 mod reads_ahead;
 mod replica;
@@ -74,6 +76,8 @@ enum Experiment {
     Tpch(Common),
     /// Queries back to back while the source changes 20,000 rows a second: rate and freshness
     Htap(Common),
+    /// Queries with and without another order of a table, and what keeping it takes from applying
+    Projections(Common),
     /// Size and speed of pages on one core, beside Parquet and row blocks
     Pages(Common),
     /// Weather readings inserted in random order, under a memory limit
@@ -221,6 +225,11 @@ fn run(arguments: Arguments) -> Result<()> {
         }
         Experiment::Htap(common) => {
             let results = htap::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Projections(common) => {
+            let results = projections::run(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
