@@ -88,7 +88,7 @@ fn run_plan(plan: Plan) -> Result<Results> {
         .with(&["--memory", "2GiB"]);
     let mut hedgerow = Hedgerow::start(options)?;
     hedgerow.wait_ready_at_most(LIMIT)?;
-    let mut drain = Drain::new(&postgres, plan)?;
+    let drain = Drain::new(&postgres, plan)?;
     let by_default = drain.rates(&mut hedgerow)?;
     let identity = "alter table sales replica identity full";
     postgres.execute(DATABASE, identity)?;
