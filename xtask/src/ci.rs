@@ -29,5 +29,5 @@ pub fn run() -> Result<()> {
         "--document-private-items",
     ];
     step::run(cargo_command(&documentation).env("RUSTDOCFLAGS", DOCUMENTATION_LINTS))?;
-    test_run::run()
+    test_run::run(&test_run::Options::default())
 }

@@ -1,6 +1,7 @@
 //! Development tasks: everything a contributor or CI runs, behind one command.
 //!
-//! * `cargo xtask test`: installs what the tests need and runs them all.
+//! * `cargo xtask test`: installs what the tests need and runs them all; `--postgres 14,18` runs those that
+//!   start PostgreSQL with these versions.
 //! * `cargo xtask ci`: formatting, lints, documentation, tidy, tests: what `.ci/run` calls.
 //! * `cargo xtask tidy`: the rules of the code base that compilers do not check.
 //! * `cargo xtask fuzz`: hostile and arbitrary input for a parser, with coverage as the guide.
@@ -10,6 +11,7 @@
 
 mod ci;
 mod fuzz;
+mod postgres_versions;
 mod prerequisites;
 mod step;
 mod test_run;
@@ -33,7 +35,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Install what the tests need (PostgreSQL, drivers) and run all tests
-    Test,
+    Test(test_run::Options),
     /// Formatting, lints, documentation, tidy and all tests
     Ci,
     /// Check headers, names, layers, seams and links
@@ -78,7 +80,7 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> Result<()> {
     match task {
-        Task::Test => test_run::run(),
+        Task::Test(options) => test_run::run(&options),
         Task::Ci => ci::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz(options) => fuzz::run(&options),

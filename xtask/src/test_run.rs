@@ -3,10 +3,12 @@
 //! One profile for everything: what takes the time is building DataFusion, and a second profile
 //! would build it twice. No test has a bound on time.
 
+use std::process::Command;
+
 use anyhow::{Result, ensure};
 
-use crate::prerequisites;
 use crate::step::{cargo_command, observe};
+use crate::{postgres_versions, prerequisites};
 
 /// What is tested.
 pub const TESTED: [&str; 15] = [
@@ -27,6 +29,21 @@ pub const TESTED: [&str; 15] = [
     "bench",
 ];
 
+/// All tests run, whatever fails.
+const TEST: &[&str] = &["test", "--no-fail-fast"];
+/// Those of them that start PostgreSQL.
+const WITH_POSTGRES: [&str; 2] = ["testbed", "hedgerow"];
+/// Names the folder of the programs of the server to test with.
+const PROGRAMS_VARIABLE: &str = "HEDGEROW_POSTGRES";
+
+/// What to test with.
+#[derive(Debug, Default, clap::Args)]
+pub struct Options {
+    /// Major versions of PostgreSQL: run what starts a server, with each of them
+    #[arg(long, value_delimiter = ',')]
+    postgres: Vec<u32>,
+}
+
 /// A workspace of its own, whose dependencies take long to build and need what nothing else here
 /// does; tested by hand: `cargo test --manifest-path crates/peers/Cargo.toml`.
 pub const APART: [&str; 1] = ["peers"];
@@ -42,24 +59,53 @@ struct Total {
 
 /// Installs what is missing, runs everything, prints the total. Fails after the last test when
 /// any of them failed.
-pub fn run() -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     prerequisites::install()?;
     let mut total = Total::default();
-    let mut command = cargo_command(&["test", "--no-fail-fast"]);
-    command.args(TESTED.iter().flat_map(|package| ["-p", package]));
-    let is_content = observe(&mut command, |line| total.take(line))?;
+    let mut is_content = true;
+    if options.postgres.is_empty() {
+        is_content = run_packages(&TESTED, &mut cargo_command(TEST), &mut total)?;
+    }
+    for major in &options.postgres {
+        let mut command = cargo_command(TEST);
+        command.env(PROGRAMS_VARIABLE, postgres_versions::programs(*major)?);
+        let mut of_version = Total::default();
+        is_content &= run_packages(&WITH_POSTGRES, &mut command, &mut of_version)?;
+        println!("\nPostgreSQL {major}: {}", of_version.counts());
+        total.add(of_version);
+    }
     total.print();
     ensure!(is_content && total.failed == 0, "tests failed");
     ensure!(total.passed > 0, "no test ran");
     Ok(())
 }
 
+/// Runs the tests of packages; whether all went well.
+fn run_packages(packages: &[&str], command: &mut Command, total: &mut Total) -> Result<bool> {
+    command.args(packages.iter().flat_map(|package| ["-p", package]));
+    observe(command, |line| total.take(line))
+}
+
 impl Total {
+    fn counts(&self) -> String {
+        let Self {
+            passed,
+            failed,
+            ignored,
+            ..
+        } = self;
+        format!("{passed} passed, {failed} failed, {ignored} ignored")
+    }
+
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+        self.skipped.extend(other.skipped);
+    }
+
     fn print(&self) {
-        println!(
-            "\ntotal: {} passed, {} failed, {} ignored",
-            self.passed, self.failed, self.ignored
-        );
+        println!("\ntotal: {}", self.counts());
         for reason in &self.skipped {
             println!("{reason}");
         }

@@ -1,6 +1,7 @@
 //! A PostgreSQL in a folder of its own, on a port of its own, ended with its owner.
 //!
-//! 1. Find the newest installed server's programs.
+//! 1. Find the newest installed server's programs, or those that `HEDGEROW_POSTGRES` names: a folder that has
+//!    `postgres` and `initdb`, of a version to test with.
 //! 2. `initdb` into a fresh folder. PostgreSQL refuses to run as root, so root hands the folder
 //!    to an unprivileged account (`postgres` where there is one, else `nobody`) and starts the
 //!    programs as that account.
@@ -24,6 +25,8 @@ use crate::free_port::free_port;
 use crate::owned_process::OwnedProcess;
 use crate::patience::wait_for;
 
+/// Names the folder of the programs of the server to test with; the newest installed one's otherwise.
+const PROGRAMS_VARIABLE: &str = "HEDGEROW_POSTGRES";
 /// The superuser of every test server.
 pub const USER: &str = "postgres";
 /// Its password.
@@ -208,9 +211,15 @@ impl PostgresServer {
             .with_context(|| format!("PostgreSQL refused: {statements}"))
     }
 
-    /// One of PostgreSQL's client programs, set to reach this server.
+    /// One of PostgreSQL's client programs, set to reach this server. Where the server came without
+    /// them, the newest installed one's.
     pub fn client_program(&self, name: &str) -> Command {
-        let mut command = Command::new(self.programs.join(name));
+        let own = self.programs.join(name);
+        let program = match installed_programs() {
+            Some(installed) if !own.exists() => installed.join(name),
+            _ => own,
+        };
+        let mut command = Command::new(program);
         command
             .env("PGHOST", "127.0.0.1")
             .env("PGPORT", self.port.to_string())
@@ -372,8 +381,23 @@ impl Account {
     }
 }
 
-/// The folder of the newest server's programs: Debian's versioned folders, else the path.
+/// The folder of the programs of the server to test with.
 fn find_programs() -> Result<PathBuf> {
+    if let Some(named) = std::env::var_os(PROGRAMS_VARIABLE) {
+        let named = PathBuf::from(named);
+        ensure!(
+            has_server(&named),
+            "{PROGRAMS_VARIABLE} names {}, which has no PostgreSQL server",
+            named.display()
+        );
+        return Ok(named);
+    }
+    installed_programs()
+        .context("no PostgreSQL server is installed; on Debian: apt-get install postgresql")
+}
+
+/// The folder of the newest installed server's programs: Debian's versioned folders, else the path.
+fn installed_programs() -> Option<PathBuf> {
     let debian = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()
@@ -386,12 +410,10 @@ fn find_programs() -> Result<PathBuf> {
         .filter(|(_, programs)| programs.join("postgres").exists())
         .max();
     if let Some((_, programs)) = newest {
-        return Ok(programs);
+        return Some(programs);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .find(|folder: &PathBuf| has_server(folder))
-        .context("no PostgreSQL server is installed; on Debian: apt-get install postgresql")
+    std::env::split_paths(&path).find(|folder: &PathBuf| has_server(folder))
 }
 
 fn has_server(folder: &Path) -> bool {
