@@ -241,16 +241,20 @@ impl PostgresServer {
 
     /// Has the server offer TLS from now on, with this certificate and key in PEM form.
     pub fn offer_tls(&self, certificate: &str, key: &str) -> Result<()> {
-        for (name, content) in [("server.crt", certificate), ("server.key", key)] {
-            let path = self.data().join(name);
-            fs::write(&path, content)?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-            if let Some(account) = self.account {
-                chown(&path, Some(account.user), Some(account.group))?;
-            }
-        }
+        self.write_file("server.crt", certificate)?;
+        self.write_file("server.key", key)?;
         self.execute("postgres", "alter system set ssl = on")?;
         self.reload()
+    }
+
+    fn write_file(&self, name: &str, content: &str) -> Result<()> {
+        let path = self.data().join(name);
+        fs::write(&path, content)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        if let Some(account) = self.account {
+            chown(&path, Some(account.user), Some(account.group))?;
+        }
+        Ok(())
     }
 
     /// Has the server refuse connections without TLS from now on, those of [`Self::connect`] included.
@@ -258,6 +262,21 @@ impl PostgresServer {
         let path = self.data().join("pg_hba.conf");
         let rules = fs::read_to_string(&path)?;
         fs::write(&path, rules.replace("\nhost ", "\nhostssl "))?;
+        self.reload()
+    }
+
+    /// Has the server ask for a certificate of this authority (in PEM form) that names the user, beside
+    /// the password, from now on, and refuse connections without TLS.
+    pub fn require_certificates(&self, authority: &str) -> Result<()> {
+        self.write_file("authority.crt", authority)?;
+        self.execute("postgres", "alter system set ssl_ca_file = 'authority.crt'")?;
+        let path = self.data().join("pg_hba.conf");
+        let rules = fs::read_to_string(&path)?;
+        let asked = |rule: &str| match rule.strip_prefix("host ") {
+            Some(rest) => format!("hostssl {rest} clientcert=verify-full\n"),
+            None => format!("{rule}\n"),
+        };
+        fs::write(&path, rules.lines().map(asked).collect::<String>())?;
         self.reload()
     }
 

@@ -1,9 +1,11 @@
 //! TLS between source and replica: when there is some, and which certificates are trusted.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use replication::postgres::PostgresConfig;
 use replication::postgres::connection::{Connection, ConnectionError, Mode};
 use replication::source::Stop;
@@ -19,7 +21,7 @@ const TABLE: &str = "create table orders (id int primary key); insert into order
 /// Whether the session that asks is encrypted.
 const IS_ENCRYPTED: &str = "select ssl from pg_stat_ssl where pid = pg_backend_pid()";
 
-/// An authority, and a certificate that it has signed for `localhost`, in PEM form.
+/// An authority, and a certificate that it has signed for `localhost` and [`USER`], in PEM form.
 struct Signed {
     authority: String,
     certificate: String,
@@ -32,8 +34,9 @@ impl Signed {
         of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(of_authority, KeyPair::generate()?)?;
         let key = KeyPair::generate()?;
-        let of_server = CertificateParams::new(["localhost".to_owned()])?;
-        let certificate = of_server.signed_by(&key, &authority)?;
+        let mut of_both = CertificateParams::new(["localhost".to_owned()])?;
+        of_both.distinguished_name.push(DnType::CommonName, USER);
+        let certificate = of_both.signed_by(&key, &authority)?;
         Ok(Self {
             authority: authority.pem(),
             certificate: certificate.pem(),
@@ -182,6 +185,45 @@ fn a_source_that_insists_on_tls_is_copied_and_followed() -> Result<()> {
         let (rows, sum): (i64, i64) = (row.get(0), row.get(1));
         ensure!((rows, sum) == (19_994, 200_009_979), "{rows} rows, {sum}");
         Ok(Some(()))
+    })?;
+    hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
+fn a_source_that_asks_for_a_certificate_gets_ours() -> Result<()> {
+    let folder = TempDir::with_prefix("testbed-source-encryption-")?;
+    let postgres = source(TABLE)?;
+    let (signed, foreign) = (Signed::new()?, Signed::new()?);
+    postgres.offer_tls(&signed.certificate, &signed.key)?;
+    wait_for_tls(&postgres)?;
+    let mut writer = postgres.connect("postgres")?;
+    postgres.require_certificates(&signed.authority)?;
+    let files = |name: &str, signed: &Signed| -> Result<String> {
+        let certificate = write(folder.path(), &format!("{name}.crt"), &signed.certificate)?;
+        let key = write(folder.path(), &format!("{name}.key"), &signed.key)?;
+        std::fs::set_permissions(&key, Permissions::from_mode(0o600))?;
+        Ok(format!(
+            "sslmode=require sslcert={certificate} sslkey={key}"
+        ))
+    };
+    let (own, foreign) = (files("own", &signed)?, files("foreign", &foreign)?);
+    wait_for("the server to ask for certificates", || {
+        let found = is_encrypted(&postgres, "localhost", "sslmode=require")?;
+        Ok(found.is_err().then_some(()))
+    })?;
+    assert_encrypted(&postgres, &own, true);
+    let refused = is_encrypted(&postgres, "localhost", &foreign)?;
+    assert!(refused.is_err(), "a certificate of another authority");
+    let url = connection_string(&postgres, "localhost", &own);
+    let options = HedgerowOptions::new(url, &folder.path().join("data"))?;
+    let hedgerow = Hedgerow::start_ready(options)?;
+    writer.batch_execute("insert into orders values (8)")?;
+    wait_for("the new row", || {
+        let row = hedgerow
+            .connect()?
+            .query_one("select sum(id) from orders", &[])?;
+        Ok((row.get::<_, i64>(0) == 15).then_some(()))
     })?;
     hedgerow.verify()?;
     Ok(())
