@@ -345,6 +345,7 @@ impl PostgresServer {
             ("unix_socket_directories", ""),
             ("wal_level", self.options.wal_level.as_str()),
             ("fsync", fsync),
+            ("max_prepared_transactions", "8"),
             ("timezone", "UTC"),
             ("log_timezone", "UTC"),
         ];

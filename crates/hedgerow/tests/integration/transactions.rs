@@ -49,6 +49,38 @@ fn rolled_back_work_never_shows() -> Result<()> {
 }
 
 #[test]
+fn prepared_transactions_come_when_they_commit() -> Result<()> {
+    let mut replica = Replica::of(TABLES)?;
+    // Larger ones are sent while they are in progress.
+    replica.at_source("alter system set logical_decoding_work_mem = '64kB'")?;
+    replica.at_source("select pg_reload_conf()")?;
+    replica.at_source("update a set n = 1")?;
+    for rows in [10, 20_000] {
+        replica.at_source(&format!(
+            "begin; insert into b select i, 1 from generate_series(1000, 999 + {rows}) i;
+             savepoint s; update a set n = 2; rollback to s; update a set n = 3 where id = 1;
+             prepare transaction 'kept'"
+        ))?;
+        replica.at_source(&format!(
+            "begin; insert into b select i, 1 from generate_series(100000, 99999 + {rows}) i;
+             update a set n = 4 where id = 2; prepare transaction 'undone'"
+        ))?;
+        replica.at_source("update a set n = 5 where id = 3")?;
+        replica.ensure_same("select * from a order by id")?;
+        replica.ensure_same("select count(*) from b")?;
+        replica.kill_and_restart()?;
+        replica.at_source("commit prepared 'kept'")?;
+        replica.at_source("rollback prepared 'undone'")?;
+        replica.ensure_same("select * from a order by id")?;
+        replica.ensure_same("select count(*), sum(id), sum(n) from b")?;
+        replica.at_source("delete from b where id > 100; update a set n = 6")?;
+        replica.ensure_same("select * from a order by id")?;
+    }
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
 fn a_transaction_larger_than_the_source_keeps_in_memory_is_one_step() -> Result<()> {
     let mut replica = Replica::of("create table large (id int primary key, t text)")?;
     // A statement of its own: it refuses to run in the block that several statements make.

@@ -126,7 +126,29 @@ fn check_server(
         let fix = format!("ALTER SYSTEM SET max_wal_senders = {}", senders_max + 4);
         faults.push(error(what, why, fix));
     }
+    check_prepared(connection, faults)?;
     check_slot(connection, config, faults)
+}
+
+/// A slot is made when all transactions have ended that were there when it was asked for, those of other
+/// databases included.
+fn check_prepared(
+    connection: &mut Connection,
+    faults: &mut Vec<Fault>,
+) -> Result<(), ConnectionError> {
+    let rows = connection.query("SELECT gid, database FROM pg_prepared_xacts ORDER BY prepared")?;
+    for row in rows {
+        let (name, database) = (row.text(0)?, row.text(1)?);
+        let what = format!("transaction {name:?} is prepared in database {database:?}");
+        let why =
+            "no copy can begin before it ends, and the source keeps its log from its beginning on";
+        let fix = format!(
+            "COMMIT PREPARED {name}; or ROLLBACK PREPARED {name}",
+            name = literal(name)
+        );
+        faults.push(warning(what, why, fix));
+    }
+    Ok(())
 }
 
 /// An existing slot of our name is fine where we made it, which only the data directory tells.
