@@ -204,6 +204,14 @@ impl PostgresServer {
         self.connect(name)
     }
 
+    /// The major version.
+    pub fn version(&self) -> Result<u32> {
+        let mut client = self.connect("postgres")?;
+        let sql = "select current_setting('server_version_num')::int4 / 10000";
+        let version: i32 = client.query_one(sql, &[])?.get(0);
+        Ok(version.unsigned_abs())
+    }
+
     /// Runs statements in a database.
     pub fn execute(&self, database: &str, statements: &str) -> Result<()> {
         self.connect(database)?

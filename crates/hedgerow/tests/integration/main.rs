@@ -10,6 +10,7 @@ mod cut_link;
 mod demo;
 mod differential;
 mod disk_full;
+mod drift;
 mod encryption;
 mod gaps;
 mod histories;

@@ -23,10 +23,15 @@ pub struct Replica {
 impl Replica {
     /// Starts a source, runs `setup` in it, and has it copied.
     pub fn of(setup: &str) -> Result<Self> {
+        Self::with(setup, &[])
+    }
+
+    /// The same, with further arguments of `hedgerow serve`.
+    pub fn with(setup: &str, arguments: &[&str]) -> Result<Self> {
         let postgres = source(setup)?;
         let folder = TempDir::with_prefix("testbed-hedgerow-")?;
         let url = postgres.url(DATABASE);
-        let options = HedgerowOptions::new(url, &folder.path().join("data"))?;
+        let options = HedgerowOptions::new(url, &folder.path().join("data"))?.with(arguments);
         let hedgerow = Hedgerow::start_ready(options)?;
         Ok(Self {
             hedgerow,
@@ -72,6 +77,32 @@ impl Replica {
         wait_for(&format!("the same answer to {query}"), || {
             Ok(self.ensure_same(query).ok())
         })
+    }
+
+    /// Waits until a table has so many rows in the replica: it may be being copied.
+    pub fn wait_for_rows(&mut self, table: &str, rows: &str) -> Result<()> {
+        wait_for(&format!("{rows} rows in {table}"), || {
+            self.catch_up()?;
+            Ok(self
+                .rows(table)
+                .is_ok_and(|found| found == rows)
+                .then_some(()))
+        })
+    }
+
+    /// The number of a table's rows in the replica.
+    pub fn rows(&self, table: &str) -> Result<String> {
+        single_value(
+            &mut self.connect()?,
+            &format!("select count(*) from {table}"),
+        )
+    }
+
+    /// The names of a table's columns in the replica.
+    pub fn column_names(&self, table: &str) -> Result<Vec<String>> {
+        let statement = self.connect()?.prepare(&format!("select * from {table}"))?;
+        let names = statement.columns().iter().map(|c| c.name().to_owned());
+        Ok(names.collect())
     }
 
     /// A connection to the replica.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use testbed::patience::wait_for;
+use testbed::{PostgresOptions, PostgresServer};
 
 use crate::replica::Replica;
 
@@ -268,7 +269,16 @@ const DEFINITIONS: &str = "create type mood as enum ('sad', 'ok', 'really happy'
      create domain positive as int check (value > 0);
      create type pair as (n int, t text);";
 
+/// PostgreSQL 14 refuses scales below zero and above the precision.
+const ODD_SCALES: [&str; 2] = ["numeric(3,-2)", "numeric(2,5)"];
+const WITH_ODD_SCALES: u32 = 15;
+
 fn check(types: &[Type]) -> Result<()> {
+    let has_odd_scales =
+        PostgresServer::start(PostgresOptions::default())?.version()? >= WITH_ODD_SCALES;
+    let is_known = |typ: &&Type| has_odd_scales || !ODD_SCALES.contains(&typ.name);
+    let types: Vec<_> = types.iter().filter(is_known).collect();
+    let types = &types[..];
     let columns: Vec<String> = (0..types.len()).map(|index| format!("c{index}")).collect();
     let mut setup = format!("{DEFINITIONS} create table every (id int primary key");
     for (column, typ) in columns.iter().zip(types) {
@@ -296,7 +306,7 @@ fn check(types: &[Type]) -> Result<()> {
 }
 
 /// One row a value; columns with fewer values are NULL in the later rows.
-fn inserts(types: &[Type], first_id: usize) -> String {
+fn inserts(types: &[&Type], first_id: usize) -> String {
     let rows = types.iter().map(|typ| typ.values.len()).max().unwrap_or(0);
     let mut statements = String::new();
     for row in 0..=rows {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use types::{Column, ColumnType, SourceType, TableName, TableSchema};
 
 use super::connection::{Connection, ConnectionError, Row, identifier, literal};
+use super::drift::{Labels, ListedTable, column_list, read_labels, read_listed};
 use super::partitions::{Partition, SeenPartition, read_partitions};
 use super::types::column_type;
 
@@ -37,6 +38,10 @@ pub struct PublishedTable {
     pub bytes: u64,
     /// The publication's row filter.
     pub row_filter: Option<String>,
+    /// The numbers of the columns that the publication names; `None` if it has all.
+    pub column_list: Option<Vec<i16>>,
+    /// The labels of the enums in its columns.
+    pub labels: Labels,
     /// Whether we may read it.
     pub readable: bool,
     /// The file that holds its rows: another one after every rewrite. 0 where there is none.
@@ -111,6 +116,7 @@ impl PublishedTable {
             && self.key == other.key
             && self.identity == other.identity
             && self.row_filter == other.row_filter
+            && self.column_list == other.column_list
             && self.partitions == other.partitions
     }
 
@@ -219,11 +225,12 @@ pub fn read_tables(
     let from = from_tables(connection, selection)?;
     let mut columns = read_columns(connection, &from)?;
     let mut indexes = read_unique_indexes(connection, &from)?;
+    let mut labels = read_labels(connection, &from)?;
     let bytes = bytes_of(selection);
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
          {bytes}, p.rowfilter, has_table_privilege(c.oid, 'SELECT'), \
-         coalesce(pg_relation_filenode(c.oid), 0), c.relnatts \
+         coalesce(pg_relation_filenode(c.oid), 0), c.relnatts, l.columnlist \
          {from} ORDER BY n.nspname, c.relname"
     ))?;
     let mut partitions = match rows.iter().any(|row| row.flag(3)) {
@@ -249,6 +256,8 @@ pub fn read_tables(
                 identity,
                 bytes: row.parse(5)?,
                 row_filter: row.get(6).map(str::to_owned),
+                column_list: column_list(row.get(10))?,
+                labels: labels.remove(&relation).unwrap_or_default(),
                 readable: row.flag(7),
                 file: row.parse(8)?,
                 number_max: row.parse(9)?,
@@ -268,8 +277,17 @@ pub fn read_published_partitions(
     read_partitions(connection, &from)
 }
 
-/// `FROM` the tables (`c`) in their schemas (`n`), with the row filter and the column names of
-/// their publication (`p`).
+/// The tables of a publication.
+pub fn read_listed_tables(
+    connection: &mut Connection,
+    publication: &str,
+) -> Result<Vec<ListedTable>, ConnectionError> {
+    let from = from_tables(connection, Selection::Publication(publication))?;
+    read_listed(connection, &from)
+}
+
+/// `FROM` the tables (`c`) in their schemas (`n`), with the row filter and the column names of their
+/// publication (`p`), and the numbers of the columns that it lists (`l`).
 fn from_tables(
     connection: &mut Connection,
     selection: Selection<'_>,
@@ -278,29 +296,43 @@ fn from_tables(
         Selection::Relation { relation, .. } => format!(" AND c.oid = {relation}"),
         _ => String::new(),
     };
-    let tables = match selection {
+    let with_filters = server_version(connection)? >= VERSION_WITH_FILTERS;
+    let (tables, lists) = match selection {
         Selection::Publication(name)
         | Selection::Relation {
             publication: name, ..
-        } => {
-            let filters = if server_version(connection)? >= VERSION_WITH_FILTERS {
-                "rowfilter, attnames"
-            } else {
-                "NULL AS rowfilter, NULL::name[] AS attnames"
-            };
-            format!(
-                "SELECT schemaname, tablename, {filters} FROM pg_publication_tables \
-                 WHERE pubname = {}",
-                literal(name)
-            )
-        }
-        Selection::AllTables => ALL_TABLES.to_owned(),
+        } => of_publication(name, with_filters),
+        Selection::AllTables => (ALL_TABLES.to_owned(), NO_LIST.to_owned()),
     };
     Ok(format!(
         "FROM ({tables}) p JOIN pg_namespace n ON n.nspname = p.schemaname \
-         JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename{condition}"
+         JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename{condition} \
+         LEFT JOIN LATERAL ({lists}) l ON true"
     ))
 }
+
+/// The tables of a publication, and the list of columns of table `c` in it.
+fn of_publication(name: &str, with_filters: bool) -> (String, String) {
+    let name = literal(name);
+    let filters = match with_filters {
+        true => "rowfilter, attnames",
+        false => "NULL AS rowfilter, NULL::name[] AS attnames",
+    };
+    let tables = format!(
+        "SELECT schemaname, tablename, {filters} FROM pg_publication_tables WHERE pubname = {name}"
+    );
+    let lists = match with_filters {
+        true => format!(
+            "SELECT r.prattrs::text AS columnlist FROM pg_publication_rel r \
+             JOIN pg_publication b ON b.oid = r.prpubid \
+             WHERE b.pubname = {name} AND r.prrelid = c.oid"
+        ),
+        false => NO_LIST.to_owned(),
+    };
+    (tables, lists)
+}
+
+const NO_LIST: &str = "SELECT NULL AS columnlist";
 
 /// What a publication `FOR ALL TABLES` has in it, partitioned tables in place of their partitions.
 const ALL_TABLES: &str = "SELECT n.nspname AS schemaname, c.relname AS tablename, \
@@ -309,7 +341,8 @@ const ALL_TABLES: &str = "SELECT n.nspname AS schemaname, c.relname AS tablename
      WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND NOT c.relispartition \
      AND n.nspname NOT IN ('pg_catalog', 'information_schema')";
 
-/// Columns by table. Generated columns are not in the log.
+/// Columns by table. Generated columns are not in the log, but for those that the publication names.
+/// A column whose NOT NULL was not validated may have NULLs from before it.
 fn read_columns(
     connection: &mut Connection,
     from: &str,
@@ -472,6 +505,8 @@ mod tests {
             identity: 'd',
             bytes: 0,
             row_filter: None,
+            column_list: None,
+            labels: Labels::new(),
             readable: true,
             file: 1,
             number_max: 3,

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use types::{CommitPosition, TableName};
 
-use super::catalog::{PublishedTable, Selection, first, read_published_partitions, read_tables};
+use super::catalog::{
+    PublishedTable, Selection, first, read_listed_tables, read_published_partitions, read_tables,
+};
 use super::config::PostgresConfig;
-use super::connection::{Connection, ConnectionError, Mode, Row, literal};
+use super::connection::{Connection, ConnectionError, Mode, literal};
+use super::drift::ListedTable;
 use super::partitions::SeenPartition;
 use super::pgoutput::Relation;
 use super::shape::agrees;
@@ -27,8 +30,8 @@ pub trait Describe: Send {
     /// that does not show it so. The log can be ahead of what other sessions see of a commit.
     fn table_shown(&mut self, shown: &Relation) -> Result<Option<PublishedTable>, ConnectionError>;
 
-    /// The object ids and names of all tables of the publication.
-    fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError>;
+    /// All tables of the publication.
+    fn published(&mut self) -> Result<Vec<ListedTable>, ConnectionError>;
 
     /// The partitions of the publication's partitioned tables, by the object ids of those.
     fn partitions(&mut self) -> Result<HashMap<u32, Vec<SeenPartition>>, ConnectionError>;
@@ -106,22 +109,9 @@ impl Describe for ServerCatalog {
         Ok(found)
     }
 
-    fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError> {
-        let sql = format!(
-            "SELECT c.oid, n.nspname, c.relname FROM pg_publication_tables p \
-             JOIN pg_namespace n ON n.nspname = p.schemaname \
-             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename \
-             WHERE p.pubname = {}",
-            literal(self.config.publication_name())
-        );
-        self.ask(|connection| {
-            let rows = connection.query(&sql)?;
-            let table = |row: &Row| {
-                let (schema, name) = (row.text(1)?.to_owned(), row.text(2)?.to_owned());
-                Ok((row.parse(0)?, TableName { schema, name }))
-            };
-            rows.iter().map(table).collect()
-        })
+    fn published(&mut self) -> Result<Vec<ListedTable>, ConnectionError> {
+        let publication = self.config.publication_name().to_owned();
+        self.ask(|connection| read_listed_tables(connection, &publication))
     }
 
     fn partitions(&mut self) -> Result<HashMap<u32, Vec<SeenPartition>>, ConnectionError> {

@@ -15,7 +15,7 @@
 //! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
 //! * [`in_progress`]: transactions that are sent before they commit; [`spool`]: their messages.
 //! * [`shape`]: what becomes of a table that changed its shape; [`describe`]: the source's catalog,
-//!   asked while the log is followed; [`resync`]: the copy of one table meanwhile.
+//!   asked while the log is followed; [`drift`]: what changes there without a word in the log; [`resync`]: the copy of one table meanwhile.
 //! * [`stream`]: the socket thread that follows the log; [`pace`]: when it reads.
 //! * [`source`]: all of it as a [`crate::source::Source`].
 //! * [`digest`]: order-independent digests of tables.
@@ -32,6 +32,7 @@ mod copy_again;
 mod copy_text;
 mod describe;
 mod digest;
+mod drift;
 pub mod gap;
 mod in_progress;
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use types::TableId;
 
 use super::catalog::PublishedTable;
+use super::drift::Labels;
 use super::partitions::Partition;
 use super::slot::SystemIdentity;
 use crate::checkpoint::CheckpointError;
@@ -24,7 +25,7 @@ pub struct PostgresState {
 
 /// How a table looks in the log; what a relation message must say as long as the table has the
 /// shape in which it was copied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireTable {
     /// The tree.
     pub table: u32,
@@ -41,6 +42,12 @@ pub struct WireTable {
     /// The publication's row filter.
     #[serde(default)]
     pub row_filter: Option<String>,
+    /// The numbers of the columns that the publication names; `None` if it has all.
+    #[serde(default)]
+    pub column_list: Option<Vec<i16>>,
+    /// The labels of its enums, with the names that our rows have; `None` if they are not known yet.
+    #[serde(default)]
+    pub labels: Option<Labels>,
     /// The partitions that its rows are in; `None` if it has none, or they are not known yet.
     #[serde(default)]
     pub partitions: Option<Vec<Partition>>,
@@ -61,6 +68,8 @@ impl WireTable {
             file: published.file,
             number_max: published.number_max,
             row_filter: published.row_filter.clone(),
+            column_list: published.column_list.clone(),
+            labels: Some(published.labels.clone()),
             partitions: (published.partitioned).then(|| published.partitions.clone()),
         }
     }

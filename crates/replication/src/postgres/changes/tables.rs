@@ -17,6 +17,7 @@ use std::sync::Arc;
 use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
 use super::super::catalog::PublishedTable;
+use super::super::drift::{self, Labels, ListedTable};
 use super::super::partitions::{Partition, SeenPartition, unlogged_change};
 use super::super::pgoutput::Relation;
 use super::super::shape::{self, Plan};
@@ -43,6 +44,8 @@ pub(super) enum Step {
         index: usize,
         partitions: Vec<Partition>,
     },
+    /// Its enums have other labels, which no row of ours has.
+    Labels { index: usize, labels: Labels },
     /// It was emptied; its tree may have rows of the same transaction.
     Empty { index: usize, place: Place },
     /// Its copy is complete.
@@ -258,28 +261,50 @@ impl Changes {
             if table.replicated.stopped {
                 continue;
             }
-            let is_new = |id: u32| self.index_of(id).is_none();
-            if let Some((_, now)) = published.iter().find(|(id, _)| *id == relation) {
+            let is_new = |listed: &ListedTable| self.index_of(listed.relation).is_none();
+            if let Some(now) = published.iter().find(|listed| listed.relation == relation) {
                 if is_cut_off {
                     self.copy_once_more(index)?;
-                } else if now != name {
+                } else if now.name != *name {
                     self.rename(index)?;
+                } else {
+                    self.compare_listed(index, now)?;
                 }
             } else if !published
                 .iter()
-                .any(|(id, other)| other == name && is_new(*id))
+                .any(|listed| listed.name == *name && is_new(listed))
             {
                 self.table_left(index)?;
             }
         }
         self.compare_partitions()?;
-        for (relation, _) in published {
+        for ListedTable { relation, .. } in published {
             if self.index_of(relation).is_none()
                 && !self.is_expected(relation)
                 && let Some(described) = self.describe.table(relation)?
             {
                 self.copy_new(described);
             }
+        }
+        Ok(())
+    }
+
+    /// Copies a table again of which the publication has other rows or columns, or whose enums have other
+    /// labels. What is being copied is compared with its snapshot.
+    fn compare_listed(&mut self, index: usize, now: &ListedTable) -> Result<(), ChangesError> {
+        let table = &self.tables[index];
+        let (wire, name) = (&table.replicated.wire, &table.replicated.schema.name);
+        if table.copy.is_some() {
+            return Ok(());
+        }
+        if let Some(reason) = drift::unlogged_change(wire, now) {
+            let warning = format!("table {name} is copied again: {reason}");
+            self.warnings.push(warning);
+            return self.copy_once_more(index);
+        }
+        let labels = drift::labels_of_rows(wire.labels.as_ref(), &now.labels);
+        if wire.labels.as_ref() != Some(&labels) {
+            self.step(Step::Labels { index, labels });
         }
         Ok(())
     }
@@ -354,9 +379,8 @@ impl Changes {
             return Ok(Err(format!("there is no table {name} in this replica")));
         };
         let mut published = self.describe.published()?.into_iter();
-        let relation = published.find(|(_, other)| other == name);
-        let described = match relation {
-            Some((relation, _)) => self.describe.table(relation)?,
+        let described = match published.find(|listed| listed.name == *name) {
+            Some(listed) => self.describe.table(listed.relation)?,
             None => None,
         };
         let Some(described) = described else {
@@ -500,7 +524,12 @@ impl Changes {
                 origins,
             } => self.change_shape(index, &described, origins),
             Step::Copy { index, described } => self.begin_copy(index, described),
-            Step::Partitions { index, partitions } => self.remember(index, partitions),
+            Step::Partitions { index, partitions } => {
+                self.remember(index, |wire| wire.partitions = Some(partitions));
+            }
+            Step::Labels { index, labels } => {
+                self.remember(index, |wire| wire.labels = Some(labels))
+            }
             Step::Empty { index, place } => self.empty(index, place),
             Step::Complete { index } => {
                 let table = &mut self.tables[index];
@@ -530,9 +559,9 @@ impl Changes {
         }
     }
 
-    fn remember(&mut self, index: usize, partitions: Vec<Partition>) {
+    fn remember(&mut self, index: usize, change: impl FnOnce(&mut WireTable)) {
         let wire = &mut self.tables[index].replicated.wire;
-        wire.partitions = Some(partitions);
+        change(wire);
         let stored = self.state.tables.iter_mut();
         for stored in stored.filter(|stored| stored.table == wire.table) {
             stored.clone_from(wire);
@@ -590,6 +619,8 @@ impl Changes {
         // Those whose rows we have, not those that are there now.
         let before = &self.tables[index].replicated.wire;
         replicated.wire.partitions.clone_from(&before.partitions);
+        let labels = drift::labels_of_rows(before.labels.as_ref(), &described.labels);
+        replicated.wire.labels = before.labels.is_some().then_some(labels);
         self.replace(index, replicated);
         if id == table {
             let same = &mut self.tables[index];

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use types::{Column, ColumnOrigin, ColumnType, SourceType, VersionKind, VersionRows};
 
 use super::super::catalog::{PublishedColumn, PublishedTable};
+use super::super::drift::ListedTable;
 use super::super::messages as write;
 use super::super::messages::{Null, Text, Unchanged, WrittenCell};
 use super::super::partitions::{Partition, SeenPartition};
@@ -60,8 +61,8 @@ fn table(relation: u32, name: &str, keyed: bool) -> ReplicatedTable {
             types: vec![(INT4, -1), (TEXT, -1)],
             file: relation,
             number_max: 2,
-            row_filter: None,
-            partitions: None,
+            labels: Some(BTreeMap::new()),
+            ..WireTable::default()
         },
         stopped: false,
         copying: false,
@@ -98,12 +99,16 @@ impl Describe for FakeCatalog {
         self.table(shown.id)
     }
 
-    fn published(&mut self) -> Result<Vec<(u32, TableName)>, ConnectionError> {
+    fn published(&mut self) -> Result<Vec<ListedTable>, ConnectionError> {
         let tables = self.tables.lock();
-        Ok(tables
-            .values()
-            .map(|t| (t.relation, t.name.clone()))
-            .collect())
+        let listed = |table: &PublishedTable| ListedTable {
+            relation: table.relation,
+            name: table.name.clone(),
+            row_filter: table.row_filter.clone(),
+            column_list: table.column_list.clone(),
+            labels: table.labels.clone(),
+        };
+        Ok(tables.values().map(listed).collect())
     }
 
     fn leaves_changes_out(&mut self) -> Result<bool, ConnectionError> {
@@ -155,6 +160,8 @@ fn published(relation: u32, name: &str, keyed: bool) -> PublishedTable {
         identity: 'd',
         bytes: 0,
         row_filter: None,
+        column_list: None,
+        labels: BTreeMap::new(),
         readable: true,
         file: relation,
         number_max: 2,

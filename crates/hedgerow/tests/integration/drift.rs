@@ -1,0 +1,85 @@
+//! What changes at the source without a word in the log: labels of enums, row filters, column lists.
+
+use anyhow::Result;
+
+use crate::replica::Replica;
+
+/// The first PostgreSQL with row filters and column lists.
+const WITH_FILTERS: u32 = 15;
+
+/// Whether the source is of this version at least; says so if it is not.
+fn is_at_least(replica_version: u32, version: u32, test: &str) -> bool {
+    if replica_version < version {
+        println!("skipped: {test}: PostgreSQL {replica_version} has nothing of the kind");
+    }
+    replica_version >= version
+}
+
+/// The version of the servers that tests start.
+fn version() -> Result<u32> {
+    testbed::PostgresServer::start(testbed::PostgresOptions::default())?.version()
+}
+
+#[test]
+fn a_renamed_label_is_found() -> Result<()> {
+    let mut replica = Replica::of(
+        "create type mood as enum ('sad', 'ok', 'happy');
+         create domain temper as mood;
+         create type pair as (a int, m mood);
+         create table plain (id int primary key, m mood);
+         create table nested (id int primary key, ms mood[], t temper, p pair);
+         create table other (id int primary key, t text);
+         insert into plain values (1, 'sad'), (2, 'ok');
+         insert into nested values (1, '{ok,sad}', 'ok', row(1, 'ok'));",
+    )?;
+    let queries = [
+        "select id, m::text from plain order by id",
+        "select id, ms::text, t::text, p::text from nested order by id",
+    ];
+    replica.at_source("alter type mood add value 'glad' after 'ok'")?;
+    replica.at_source("insert into plain values (3, 'glad')")?;
+    for query in queries {
+        replica.ensure_same(query)?;
+    }
+    replica.at_source("alter type mood rename value 'ok' to 'fine'")?;
+    // The catalog is compared at every connect, and three times a minute.
+    replica.restart()?;
+    for query in queries {
+        replica.wait_for_same(query)?;
+    }
+    replica.at_source("insert into plain values (4, 'fine'); insert into other values (1, 'x')")?;
+    replica.ensure_same(queries[0])?;
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
+fn another_row_filter_or_column_list_is_found() -> Result<()> {
+    if !is_at_least(version()?, WITH_FILTERS, "another_row_filter") {
+        return Ok(());
+    }
+    let mut replica = Replica::with(
+        "create table t (id int primary key, a int, b text);
+         insert into t select i, i % 10, 'b' || i from generate_series(1, 100) i;
+         create publication p for table testbed_barrier, t (id, a) where (id > 10);",
+        &["--publication", "p"],
+    )?;
+    assert_eq!(replica.column_names("t")?, ["id", "a"]);
+    assert_eq!(replica.rows("t")?, "90");
+    replica
+        .at_source("alter publication p set table testbed_barrier, t (id, a) where (id > 50)")?;
+    replica.restart()?;
+    replica.wait_for_rows("t", "50")?;
+    replica.at_source("alter publication p set table testbed_barrier, t where (id > 50)")?;
+    replica.restart()?;
+    replica.wait_for_same("select id, a, b from t where id > 50 order by id")?;
+    replica
+        .at_source("alter publication p set table testbed_barrier, t (id, b) where (id > 50)")?;
+    replica.restart()?;
+    replica.wait_for_rows("t", "50")?;
+    assert_eq!(replica.column_names("t")?, ["id", "b"]);
+    replica.at_source("update t set b = 'new' where id < 60; delete from t where id = 55")?;
+    replica.ensure_same("select id, b from t where id > 50 order by id")?;
+    replica.hedgerow.verify()?;
+    Ok(())
+}
