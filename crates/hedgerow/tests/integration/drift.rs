@@ -1,4 +1,5 @@
-//! What changes at the source without a word in the log: labels of enums, row filters, column lists.
+//! What changes at the source without a word in the log: labels of enums, row filters, column lists; and what
+//! a publication has in it.
 
 use anyhow::Result;
 
@@ -6,6 +7,8 @@ use crate::replica::Replica;
 
 /// The first PostgreSQL with row filters and column lists.
 const WITH_FILTERS: u32 = 15;
+/// The first PostgreSQL that publishes generated columns.
+const WITH_GENERATED: u32 = 18;
 
 /// Whether the source is of this version at least; says so if it is not.
 fn is_at_least(replica_version: u32, version: u32, test: &str) -> bool {
@@ -80,6 +83,67 @@ fn another_row_filter_or_column_list_is_found() -> Result<()> {
     assert_eq!(replica.column_names("t")?, ["id", "b"]);
     replica.at_source("update t set b = 'new' where id < 60; delete from t where id = 55")?;
     replica.ensure_same("select id, b from t where id > 50 order by id")?;
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
+fn generated_columns_that_are_published_are_copied_and_followed() -> Result<()> {
+    if !is_at_least(version()?, WITH_GENERATED, "generated_columns") {
+        return Ok(());
+    }
+    let tables = "create table stored (id int primary key, a int,
+           twice int generated always as (a * 2) stored, v int generated always as (a * 3) virtual);
+         create table listed (id int primary key, a int, twice int generated always as (a * 2) stored,
+           other int generated always as (a * 4) stored);
+         insert into stored (id, a) select i, i from generate_series(1, 50) i;
+         insert into listed (id, a) select i, i from generate_series(1, 50) i;";
+    for (publication, shown) in [
+        (
+            "create publication p for table testbed_barrier, stored, listed
+               with (publish_generated_columns = stored);",
+            ["id a twice", "id a twice other"],
+        ),
+        (
+            "create publication p for table testbed_barrier, stored, listed (id, twice);",
+            ["id a", "id twice"],
+        ),
+    ] {
+        let setup = format!("{tables} {publication}");
+        let mut replica = Replica::with(&setup, &["--publication", "p"])?;
+        for _ in 0..2 {
+            replica.at_source(
+                "update stored set a = a + 1; update listed set a = a + 1;
+                 delete from stored where id % 7 = 0; delete from listed where id % 7 = 0",
+            )?;
+            for (table, columns) in ["stored", "listed"].into_iter().zip(shown) {
+                let columns: Vec<_> = columns.split(' ').collect();
+                assert_eq!(replica.column_names(table)?, columns);
+                let columns = columns.join(", ");
+                replica.ensure_same(&format!("select {columns} from {table} order by id"))?;
+            }
+            assert_eq!(replica.warnings()?, "");
+            replica.kill_and_restart()?;
+        }
+        replica.hedgerow.verify()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_column_that_was_never_validated_may_have_nulls() -> Result<()> {
+    if !is_at_least(version()?, WITH_GENERATED, "never_validated") {
+        return Ok(());
+    }
+    let mut replica = Replica::of(
+        "create table t (id int primary key, a int); insert into t values (1, null), (2, 2);
+         alter table t add constraint a_there not null a not valid;",
+    )?;
+    let query = "select id, a from t order by id";
+    replica.ensure_same(query)?;
+    replica.at_source("delete from t where id = 1; insert into t values (3, 3)")?;
+    replica.at_source("alter table t validate constraint a_there; update t set a = 4")?;
+    replica.wait_for_same(query)?;
     replica.hedgerow.verify()?;
     Ok(())
 }

@@ -105,6 +105,12 @@ impl Replica {
         Ok(names.collect())
     }
 
+    /// What the replica warns of.
+    pub fn warnings(&self) -> Result<String> {
+        let sql = "select coalesce(warnings, '') from hedgerow.sources";
+        single_value(&mut self.connect()?, sql)
+    }
+
     /// A connection to the replica.
     pub fn connect(&self) -> Result<Client> {
         self.hedgerow.connect()

@@ -16,6 +16,8 @@ use super::types::column_type;
 
 /// The first version with row filters and column lists.
 const VERSION_WITH_FILTERS: u32 = 150_000;
+/// The first version that can publish stored generated columns.
+const VERSION_WITH_GENERATED: u32 = 180_000;
 /// The name of the hidden column that holds a row's commit position.
 const POSITION_COLUMN: &str = "__position";
 /// The name of the hidden column that numbers the rows of a transaction.
@@ -63,6 +65,8 @@ pub struct PublishedColumn {
     pub name: String,
     /// Whether it is never NULL.
     pub not_null: bool,
+    /// Whether the source computes it from other columns.
+    pub generated: bool,
     /// The type's object id in the log; that of the domain where it is one.
     pub wire_oid: u32,
     /// The type's modifier in the log.
@@ -133,7 +137,9 @@ impl PublishedTable {
     pub fn copy_sql(&self) -> String {
         let columns: Vec<_> = self.columns.iter().map(|c| identifier(&c.name)).collect();
         let (columns, table) = (columns.join(", "), self.sql_name());
-        if !self.partitioned && self.row_filter.is_none() && !columns.is_empty() {
+        // COPY of a table refuses generated columns.
+        let is_plain = !self.partitioned && self.columns.iter().all(|c| !c.generated);
+        if is_plain && self.row_filter.is_none() && !columns.is_empty() {
             return format!("COPY {table} ({columns}) TO STDOUT");
         }
         let only = if self.partitioned { "" } else { "ONLY " };
@@ -348,12 +354,19 @@ fn read_columns(
     from: &str,
 ) -> Result<HashMap<u32, Vec<PublishedColumn>>, ConnectionError> {
     let domains = read_domains(connection)?;
+    let with_generated = server_version(connection)? >= VERSION_WITH_GENERATED;
     let rows = connection.query(&format!(
-        "SELECT c.oid, a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod, \
-         format_type(a.atttypid, a.atttypmod), (a.attmissingval::text::text[])[1] \
+        "SELECT c.oid, a.attnum, a.attname, \
+         a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid \
+         AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY(k.conkey)), \
+         a.atttypid, a.atttypmod, \
+         format_type(a.atttypid, a.atttypmod), (a.attmissingval::text::text[])[1], \
+         a.attgenerated <> '' \
          {from} JOIN pg_attribute a ON a.attrelid = c.oid \
-         WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' \
-         AND (p.attnames IS NULL OR a.attname = ANY(p.attnames)) ORDER BY c.oid, a.attnum"
+         WHERE a.attnum > 0 AND NOT a.attisdropped \
+         AND CASE WHEN p.attnames IS NULL THEN a.attgenerated = '' \
+         ELSE a.attname = ANY(p.attnames) AND ({with_generated} OR a.attgenerated = '') END \
+         ORDER BY c.oid, a.attnum"
     ))?;
     let mut columns: HashMap<u32, Vec<_>> = HashMap::new();
     for row in rows {
@@ -365,6 +378,7 @@ fn read_columns(
                 number: row.parse(1)?,
                 name: row.text(2)?.to_owned(),
                 not_null: row.flag(3),
+                generated: row.flag(8),
                 wire_oid: oid,
                 wire_modifier: modifier,
                 base: base_type(
@@ -485,6 +499,7 @@ mod tests {
             number,
             name: name.into(),
             not_null,
+            generated: false,
             wire_oid: 23,
             wire_modifier: -1,
             base,
@@ -538,6 +553,12 @@ mod tests {
         );
         table.partitioned = true;
         assert!(table.copy_sql().contains("FROM \"public\""));
+        (table.partitioned, table.row_filter) = (false, None);
+        table.columns[1].generated = true;
+        assert_eq!(
+            table.copy_sql(),
+            "COPY (SELECT \"x\", \"y\" FROM ONLY \"public\".\"a\"\"b\") TO STDOUT"
+        );
     }
 
     #[test]

@@ -139,6 +139,7 @@ fn published_column(number: i16, name: &str, oid: u32, missing: Option<&str>) ->
         number,
         name: name.into(),
         not_null: number == 1,
+        generated: false,
         wire_oid: oid,
         wire_modifier: -1,
         base,
