@@ -101,8 +101,11 @@ struct Table {
 enum Described {
     /// A replicated table.
     Replicated(usize),
-    /// Not replicated. (A leaf of a partitioned table is described too, but has no changes.)
-    Unknown(TableName),
+    /// We do not have it; its first change has the catalog asked. (A leaf of a partitioned table is
+    /// described too, but has no changes.)
+    New,
+    /// Not replicated.
+    Unknown,
     /// It was replicated until another table took its name; its last changes are nobody's.
     Former,
 }
@@ -470,14 +473,12 @@ impl Changes {
     fn table_of(&mut self, relation: u32) -> Result<Option<usize>, ChangesError> {
         match self.relations.get(&relation) {
             Some(Described::Replicated(index)) => Ok(Some(*index)),
-            Some(Described::Unknown(name)) => {
-                if self.unknown.insert(name.clone()) {
-                    let name = name.clone();
-                    self.pass_over(relation, &name)?;
-                }
+            Some(Described::New) => {
+                self.describe_new(relation)?;
+                // What is copied from now on has the change in it.
                 Ok(None)
             }
-            Some(Described::Former) => Ok(None),
+            Some(Described::Unknown | Described::Former) => Ok(None),
             None => {
                 let what = format!("a change of table {relation}, which was not described");
                 Err(ChangesError::OutOfOrder(what))

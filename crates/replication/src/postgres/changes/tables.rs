@@ -126,7 +126,7 @@ impl Changes {
                 self.compare_shape(index, &relation)?;
                 Described::Replicated(index)
             }
-            None => self.describe_new(relation)?,
+            None => Described::New,
         };
         self.relations.insert(id, described);
         Ok(())
@@ -185,12 +185,21 @@ impl Changes {
         Ok(())
     }
 
-    /// A table that the log shows and we do not have.
-    fn describe_new(&mut self, relation: Relation) -> Result<Described, ChangesError> {
-        let Some(described) = self.describe.table_shown(&relation)? else {
-            return Ok(Described::Unknown(relation.name));
+    /// The first change of a table that the log has described and we do not have.
+    pub(super) fn describe_new(&mut self, relation: u32) -> Result<(), ChangesError> {
+        let shown = self.shown.get(&relation);
+        let shown = shown.expect("it was described").clone();
+        let described = match self.describe.table_shown(&shown)? {
+            Some(described) => Described::Replicated(self.copy_new(described)),
+            None => {
+                if self.unknown.insert(shown.name.clone()) {
+                    self.pass_over(relation, &shown.name)?;
+                }
+                Described::Unknown
+            }
         };
-        Ok(Described::Replicated(self.copy_new(described)))
+        self.relations.insert(relation, described);
+        Ok(())
     }
 
     /// Begins to copy a table that we do not have under its object id; returns its place.
