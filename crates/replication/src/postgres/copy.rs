@@ -1,4 +1,4 @@
-//! The initial copy: every table at the snapshot that belongs to the slot.
+//! Copies tables at the snapshot that belongs to a slot.
 //!
 //! A few workers take tables from a list, the largest first, read them with COPY inside the
 //! exported snapshot and put the rows straight into the store, at the position just before the
@@ -7,7 +7,7 @@
 //! A table with a row that cannot be stored is given up with the reason; the others go on. Where the
 //! row could be stored with a column as text, the table is left to a copy beside the stream.
 //!
-//! Does not: resume. After a crash or a lost connection the copy starts over.
+//! Does not: resume; whoever asks for the copy is told of each table that is complete.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,6 +47,9 @@ pub struct Job {
     pub published: PublishedTable,
 }
 
+/// Told of every table whose rows are all in the store.
+pub type OnComplete = Arc<dyn Fn(TableId) -> Result<(), SourceError> + Send + Sync>;
+
 /// What all workers share.
 struct Shared {
     target: Target,
@@ -54,6 +57,7 @@ struct Shared {
     snapshot: String,
     position: CommitPosition,
     progress: Progress,
+    complete: OnComplete,
     /// Set when one worker has failed.
     abort: Stop,
 }
@@ -99,6 +103,7 @@ pub fn copy_tables(
     snapshot: String,
     position: CommitPosition,
     mut jobs: Vec<Job>,
+    complete: OnComplete,
 ) -> Result<Copied, SourceError> {
     jobs.sort_by_key(|job| std::cmp::Reverse(job.published.bytes));
     let shared = Arc::new(Shared {
@@ -107,6 +112,7 @@ pub fn copy_tables(
         config: config.clone(),
         snapshot,
         position,
+        complete,
         abort: Stop::new(),
     });
     shared.report();
@@ -204,7 +210,7 @@ impl Shared {
         let mut given_up = Vec::new();
         for job in jobs.try_iter() {
             match self.copy_table(&mut connection, &job) {
-                Ok(()) => {}
+                Ok(()) => (self.complete)(job.table)?,
                 Err(CopyError::Row(error)) => {
                     tracing::error!(table = %job.schema.name, %error, "table not copied");
                     given_up.push((job.table, error));

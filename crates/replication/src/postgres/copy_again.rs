@@ -68,7 +68,14 @@ impl CopyAgain<'_> {
             .iter()
             .map(|job| (job.table, job.schema.clone()))
             .collect();
-        let copied = copy_tables(self.target, config, slot.snapshot, position, jobs);
+        let copied = copy_tables(
+            self.target,
+            config,
+            slot.snapshot,
+            position,
+            jobs,
+            Arc::new(|_| Ok(())),
+        );
         if copied.is_err() {
             for (tree, _) in &entries {
                 store.drop_table(*tree)?;

@@ -11,7 +11,7 @@
 //! * [`preflight`]: what has to be right at the source, and how to mend what is not.
 //! * [`slot`]: publication and replication slot; [`slot_watch`]: how the slot is; [`gap`]: why the log
 //!   cannot be followed any further; [`copy_again`]: what may be done about it. [`state`]: what is remembered of the source.
-//! * [`copy`]: the initial copy; [`copy_text`]: the lines that COPY sends.
+//! * [`initial_copy`]: the first start; [`copy`]: tables at a snapshot; [`copy_text`]: the lines that COPY sends.
 //! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
 //! * [`in_progress`]: transactions that are sent before they commit; [`spool`]: their messages.
 //! * [`shape`]: what becomes of a table that changed its shape; [`describe`]: the source's catalog,
@@ -35,6 +35,7 @@ mod digest;
 mod drift;
 pub mod gap;
 mod in_progress;
+mod initial_copy;
 
 #[cfg(test)]
 mod messages;

@@ -150,7 +150,14 @@ impl TableCopy {
             published,
         };
         let position = CommitPosition(slot.consistent_point.0.saturating_sub(1));
-        let copied = copy_tables(&self.target, config, slot.snapshot, position, vec![job])?;
+        let copied = copy_tables(
+            &self.target,
+            config,
+            slot.snapshot,
+            position,
+            vec![job],
+            Arc::new(|_| Ok(())),
+        )?;
         drop(replication);
         // Rows that the log had brought before, or a copy that was cut off: the snapshot has them as
         // well, and in a table without a key under other hidden keys.

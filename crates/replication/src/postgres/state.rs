@@ -21,6 +21,9 @@ pub struct PostgresState {
     pub publication: String,
     /// How the tables look in the log.
     pub tables: Vec<WireTable>,
+    /// While the initial copy goes on, the trees that are complete.
+    #[serde(default)]
+    pub copied: Vec<u32>,
 }
 
 /// How a table looks in the log; what a relation message must say as long as the table has the

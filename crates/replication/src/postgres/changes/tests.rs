@@ -215,6 +215,7 @@ fn changes_beside(catalog: &FakeCatalog) -> Changes {
         slot: "s".into(),
         publication: "p".into(),
         tables: tables.iter().map(|t| t.wire.clone()).collect(),
+        copied: Vec::new(),
     };
     let mut changes = Changes::new(Beginning {
         tables,
