@@ -15,7 +15,7 @@
 //!
 //! What goes into a table goes into its projections, too (see [`crate::projection`]).
 //!
-//! Does not: read any tree (but for a reshape and a moved row), confirm anything to the source (see
+//! Does not: read any tree (but for a reshape, a moved row and a multiset), confirm anything to the source (see
 //! [`crate::source::Confirmed`]).
 
 use std::sync::Arc;
@@ -28,6 +28,7 @@ use types::{ChangeBatch, CommitPosition, TableChange, TableId, TableSchema, Vers
 
 use crate::catalog::{Catalog, TableEntry, TableState};
 use crate::checkpoint::Checkpoint;
+use crate::equal_rows::{self, Resolved};
 use crate::moved_row::{self, MoveError};
 use crate::projection::maintenance::{Beginning, Maintenance};
 use crate::reshape::{Reshape, ReshapeError};
@@ -199,6 +200,7 @@ impl Apply {
                 Ok(count)
             }
             TableChange::Move { table, rows } => self.move_row(table, &rows),
+            TableChange::Multiset { table, rows } => self.change_multiset(table, &rows),
             TableChange::Truncate { table, position } => {
                 self.store.truncate(table, position)?;
                 self.projections.truncate(table, position)?;
@@ -339,6 +341,21 @@ impl Apply {
                 Ok(0)
             }
         }
+    }
+
+    fn change_multiset(&mut self, table: TableId, rows: &VersionRows) -> Result<u64, StoreError> {
+        let Resolved { rows, missing } = equal_rows::resolve(&self.store, table, rows)?;
+        let count = rows.len() as u64;
+        if count > 0 {
+            self.projections.ingest(table, &rows)?;
+            self.store.ingest(table, rows)?;
+        }
+        if let Some(position) = missing {
+            let before = CommitPosition(position.0.saturating_sub(1));
+            let reason = "an UPDATE or DELETE came for a row that is not there".to_owned();
+            self.stop_table(table, before, reason);
+        }
+        Ok(count)
     }
 
     /// Puts the successor of a reshaped table in its place. One that cannot be made stops the

@@ -9,6 +9,7 @@
 //! * [`status`]: how far each source is, shared with readers.
 //! * [`checkpoint`]: what is stored atomically with the data at every publish.
 //! * [`moved_row`]: a row under a new key, with cells that the log left out.
+//! * [`equal_rows`]: rows that go from a table in which nothing tells equal ones apart.
 //! * [`names`]: what the source calls a table now, where its tree knows another name.
 //! * [`projection`]: a table's rows in another order.
 //! * [`reshape`]: a table's rows under another schema.
@@ -24,6 +25,7 @@
 pub mod apply;
 pub mod catalog;
 pub mod checkpoint;
+mod equal_rows;
 pub mod moved_row;
 pub mod names;
 pub mod orders;

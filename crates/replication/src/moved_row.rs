@@ -3,7 +3,7 @@
 //! Every other change is written without reading. Here the log tells the old key and the new one,
 //! but not the large values that stayed as they were, and no older version of the new key has them.
 //! So the old row is looked up as of this place in the log, what the same transaction wrote
-//! before included.
+//! before included. Nothing of the table that comes later has been ingested.
 
 use std::sync::Arc;
 
@@ -42,7 +42,9 @@ pub fn complete(
     let bits = unchanged.value(1);
     let is_left_out = |column: &usize| bits[column / 8] & 1 << (column % 8) != 0;
     let left_out: Vec<usize> = (0..rows.columns.len()).filter(is_left_out).collect();
-    let snapshot = store.pin_ingested(CommitPosition(rows.positions[0]));
+    // Where the move had to wait for its table's copy, it lies behind what is visible by now.
+    let position = CommitPosition(rows.positions[0]).max(store.visible());
+    let snapshot = store.pin_ingested(position);
     let found = snapshot.multi_get(table, &key, &left_out)?;
     let row = found.batches.first().ok_or(MoveError::NoRow)?;
     let mut columns = rows.columns.clone();

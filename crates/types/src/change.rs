@@ -18,6 +18,14 @@ pub enum TableChange {
         /// The versions, in log order.
         rows: VersionRows,
     },
+    /// Rows of a multiset were written, and some went: a deletion says with the first two of its hidden
+    /// cells which rows are equal to the one that goes, and takes any of them away.
+    Multiset {
+        /// The table.
+        table: TableId,
+        /// The versions, in log order.
+        rows: VersionRows,
+    },
     /// A row got another key, and the log left cells of it out: they are those of the row under
     /// the old key.
     Move {

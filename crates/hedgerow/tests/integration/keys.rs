@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::replica::Replica;
+use crate::replica::{DATABASE, Replica};
 
 #[test]
 fn a_row_moves_with_its_key() -> Result<()> {
@@ -104,4 +104,86 @@ fn a_table_without_columns_of_its_own_still_counts() -> Result<()> {
     replica.at_source("insert into only_key select generate_series(1, 100)")?;
     replica.at_source("delete from only_key where id % 2 = 0; update only_key set id = -id")?;
     replica.ensure_same("select id from only_key order by id")
+}
+
+/// Rows of [`MULTISET`] with how often there is each.
+const COUNTED: &str = "select a, b, length(big), count(*) from bag group by a, b, length(big) \
+     order by a, b, length(big)";
+
+const MULTISET: &str = "create table bag (a int, b text, big text); alter table bag replica identity full;
+     alter table bag alter big set storage external;
+     insert into bag select i % 5, case when i % 3 > 0 then 'b' || i % 2 end, repeat('x', i % 2 * 9000)
+       from generate_series(1, 600) i;";
+
+#[test]
+fn a_table_without_a_key_that_shows_its_old_rows_is_a_multiset() -> Result<()> {
+    let mut replica = Replica::of(MULTISET)?;
+    replica.ensure_same(COUNTED)?;
+    for change in [
+        // One of many equal rows.
+        "delete from bag where ctid = (select min(ctid) from bag where a = 1)",
+        "update bag set a = 7 where ctid = (select max(ctid) from bag where a = 2)",
+        // The large value stays as it is.
+        "update bag set b = b || '!' where a = 3",
+        "insert into bag select 1, 'b1', '' from generate_series(1, 100)",
+        "begin; insert into bag select 9, null, 'new' from generate_series(1, 10);
+         delete from bag where a = 9 and ctid in (select ctid from bag where a = 9 limit 4);
+         update bag set a = 8 where a = 9; savepoint s; delete from bag; rollback to s; commit",
+        "begin; insert into bag values (6, 'gone', ''); truncate bag;
+         insert into bag select i % 4, 'after', '' from generate_series(1, 40) i;
+         delete from bag where a = 0; commit",
+        "update bag set a = a + 1",
+        "insert into bag select i % 7, 'many', '' from generate_series(1, 20000) i",
+        "update bag set b = 'most' where a > 2",
+        "delete from bag where a < 5",
+    ] {
+        replica.at_source(change)?;
+        replica
+            .ensure_same(COUNTED)
+            .map_err(|error| error.context(change))?;
+    }
+    replica.restart()?;
+    replica.at_source("delete from bag where ctid = (select min(ctid) from bag)")?;
+    // What the log shows anew after a restart may have to be copied again.
+    replica.wait_for_same(COUNTED)?;
+    replica.at_source("update bag set a = 1")?;
+    replica.kill_and_restart()?;
+    replica.at_source("update bag set a = 2 where ctid = (select min(ctid) from bag)")?;
+    replica.wait_for_same(COUNTED)?;
+    replica.at_source("alter table bag add c int default 4; delete from bag where a = 2")?;
+    replica.wait_for_same("select a, b, c, count(*) from bag group by a, b, c order by a, b, c")?;
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
+fn a_table_is_copied_while_its_rows_move_and_go() -> Result<()> {
+    let mut replica = Replica::of(&format!(
+        "{MULTISET} create table moving (id int primary key, n int, big text);
+         alter table moving alter big set storage external;
+         insert into moving select i, 0, repeat('y', 5000) from generate_series(1, 300) i;"
+    ))?;
+    for round in 0..4 {
+        let mut source = replica.postgres.connect(DATABASE)?;
+        let load = std::thread::spawn(move || -> Result<()> {
+            for step in 0..60 {
+                source.batch_execute(&format!(
+                    "update moving set id = id + 1000, n = n + 1 where id % 7 = {step} % 7;
+                     update moving set id = id - 1000 where id > 900 and id % 3 = {step} % 3;
+                     update bag set a = {step} where ctid = (select min(ctid) from bag);
+                     delete from bag where ctid = (select max(ctid) from bag);
+                     insert into bag values ({round}, 'b', '')"
+                ))?;
+            }
+            Ok(())
+        });
+        for resync in ["resync table bag", "resync table moving"] {
+            replica.connect()?.batch_execute(resync)?;
+        }
+        load.join().expect("the load does not panic")?;
+        replica.wait_for_same(COUNTED)?;
+        replica.wait_for_same("select id, n, length(big) from moving order by id")?;
+    }
+    replica.hedgerow.verify()?;
+    Ok(())
 }

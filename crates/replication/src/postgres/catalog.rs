@@ -11,6 +11,7 @@ use types::{Column, ColumnType, SourceType, TableName, TableSchema};
 
 use super::connection::{Connection, ConnectionError, Row, identifier, literal};
 use super::drift::{Labels, ListedTable, column_list, read_labels, read_listed};
+use super::hidden_key;
 use super::partitions::{Partition, SeenPartition, read_partitions};
 use super::types::column_type;
 
@@ -18,11 +19,6 @@ use super::types::column_type;
 const VERSION_WITH_FILTERS: u32 = 150_000;
 /// The first version that can publish stored generated columns.
 const VERSION_WITH_GENERATED: u32 = 180_000;
-/// The name of the hidden column that holds a row's commit position.
-const POSITION_COLUMN: &str = "__position";
-/// The name of the hidden column that numbers the rows of a transaction.
-const ORDINAL_COLUMN: &str = "__ordinal";
-
 /// A published table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedTable {
@@ -86,11 +82,11 @@ impl PublishedTable {
         let mut columns: Vec<_> = self.columns.iter().map(PublishedColumn::stored).collect();
         let key = self.key.clone().unwrap_or_else(|| {
             let first = columns.len();
-            columns.extend([
-                hidden_column(POSITION_COLUMN),
-                hidden_column(ORDINAL_COLUMN),
-            ]);
-            vec![first, first + 1]
+            columns.extend(match self.identity {
+                'f' => hidden_key::multiset_columns(),
+                _ => hidden_key::number_columns(),
+            });
+            (first..columns.len()).collect()
         });
         TableSchema {
             name: self.name.clone(),
@@ -165,21 +161,6 @@ impl PublishedColumn {
             source_number: self.number,
             source_type: self.base.clone(),
         }
-    }
-}
-
-fn hidden_column(name: &str) -> Column {
-    Column {
-        name: name.to_owned(),
-        column_type: ColumnType::UInt64,
-        nullable: false,
-        hidden: true,
-        source_number: 0,
-        source_type: SourceType {
-            oid: 0,
-            modifier: -1,
-            name: String::new(),
-        },
     }
 }
 
@@ -537,6 +518,11 @@ mod tests {
         assert!(!schema.has_source_key());
         assert!(schema.columns[2..].iter().all(|c| c.hidden));
         assert_eq!(table(Some(vec![0])).schema().columns.len(), 2);
+        let mut multiset = table(None);
+        multiset.identity = 'f';
+        assert_eq!(multiset.schema().key, [2, 3, 4, 5]);
+        assert!(hidden_key::is_multiset(&multiset.schema()));
+        assert!(!hidden_key::is_multiset(&schema));
     }
 
     #[test]

@@ -21,10 +21,12 @@
 //!
 //! What happens to whole tables (a schema change, a copy that begins or ends) goes out in a batch
 //! of its own, right after one with everything before it: when a lost connection makes the stream
-//! begin again, it begins at or after that point. See [`tables`].
+//! begin again, it begins at or after that point. See [`tables`]. Changes that need a look at the tree:
+//! [`looked_up`].
 //!
 //! Does not: touch the stream's socket or a clock, decide when a batch's time has come.
 
+mod looked_up;
 mod projections;
 mod tables;
 
@@ -40,7 +42,7 @@ pub use tables::{CopyOrder, CopyOutcome};
 use super::POSTGRES_EPOCH_US;
 use super::connection::ConnectionError;
 use super::describe::Describe;
-use super::pgoutput::{DecodeError, Message, OldTuple, Relation, Tuple, decode};
+use super::pgoutput::{DecodeError, Message, Relation, decode};
 use super::state::{PostgresState, WireTable};
 use super::table_sink::{Place, RowError, TableSink};
 
@@ -201,6 +203,7 @@ impl Changes {
     pub fn reconnect(&mut self, last: CommitPosition, resume: u64) {
         for table in &mut self.tables {
             drop(table.sink.take());
+            table.forget_held_after(last);
             let written = &mut table.replicated.written_before;
             *written = table.partly_sent.max(*written);
         }
@@ -244,11 +247,19 @@ impl Changes {
                 })
             }
             Message::Update { relation, old, new } => {
-                let (old_row, bytes) = (old, payload.len());
-                match old_row.filter(|old| self.needs_old_row(relation, *old, new)) {
-                    Some(old) => self.move_row(relation, old, new, bytes),
-                    None => self.row(relation, bytes, |sink, place| sink.update(old, new, place)),
+                let bytes = payload.len();
+                match old {
+                    Some(old) if self.needs_old_row(relation, old, new) => {
+                        self.move_row(relation, old, new, bytes)
+                    }
+                    Some(old) if self.is_multiset(relation) => {
+                        self.take_away(relation, old, Some(new), bytes)
+                    }
+                    old => self.row(relation, bytes, |sink, place| sink.update(old, new, place)),
                 }
+            }
+            Message::Delete { relation, old } if self.is_multiset(relation) => {
+                self.take_away(relation, old, None, payload.len())
             }
             Message::Delete { relation, old } => {
                 self.row(relation, payload.len(), |sink, place| {
@@ -372,72 +383,8 @@ impl Changes {
             return Ok(None);
         }
         table.written_by = number;
+        table.count_held(place.position, bytes);
         Ok(Some((index, place)))
-    }
-
-    fn needs_old_row(&self, relation: u32, old: OldTuple<'_>, new: Tuple<'_>) -> bool {
-        match self.relations.get(&relation) {
-            Some(Described::Replicated(index)) => self.tables[*index].sink.needs_old_row(old, new),
-            _ => false,
-        }
-    }
-
-    /// Takes in an update that the apply loop has to complete from the old row. What came before
-    /// it goes before it, so a truncation of the same transaction cannot take it out any more.
-    ///
-    /// Where the transaction comes again, the tree may have what it did the first time, at the same
-    /// position, and the old row would be looked up among that:
-    ///
-    /// ```text
-    ///   first time   1 → 0, 2 → 1 ─lost─         rows 0 and 1, no row 2
-    ///   again        1 → 0                       finds what was row 2
-    /// ```
-    fn move_row(
-        &mut self,
-        relation: u32,
-        old: OldTuple<'_>,
-        new: Tuple<'_>,
-        bytes: usize,
-    ) -> Result<(), ChangesError> {
-        let Some((index, place)) = self.taker(relation, bytes)? else {
-            return Ok(());
-        };
-        let table = &mut self.tables[index];
-        let id = table.sink.table();
-        if place.position <= table.replicated.written_before {
-            let name = &table.replicated.schema.name;
-            self.warnings.push(format!(
-                "table {name} is copied again: a transaction that gave rows other keys was cut off"
-            ));
-            return self.copy_once_more(index);
-        }
-        if let Some(copy) = &mut table.copy {
-            // The old row may not have been copied yet. The snapshot has the new one.
-            copy.disturb(place.position);
-            let deleted = table.sink.delete(old, place);
-            self.stop_projections_without_cells(index, place);
-            return deleted.or_else(|error| self.not_appended(index, error));
-        }
-        let before = table.sink.take();
-        table.partly_sent = place.position;
-        let moved = table.sink.update(Some(old), new, place);
-        if !before.is_empty() {
-            let rows = before;
-            self.batch
-                .changes
-                .push(TableChange::Rows { table: id, rows });
-        }
-        self.stop_projections_without_cells(index, place);
-        match moved {
-            Ok(()) => {
-                let rows = self.tables[index].sink.take();
-                self.batch
-                    .changes
-                    .push(TableChange::Move { table: id, rows });
-            }
-            Err(error) => return self.not_appended(index, error),
-        }
-        Ok(())
     }
 
     /// Takes in one change of one row.
@@ -520,16 +467,15 @@ impl Changes {
             }
         }
         let rows = table.sink.take_before(position);
-        let table = table.sink.table();
-        if !rows.is_empty() {
-            self.batch.changes.push(TableChange::Rows { table, rows });
-        }
+        let id = table.sink.table();
+        self.pass_on_rows(index, rows);
         if is_partly_out {
             self.step(Step::Empty { index, place });
         } else {
-            self.batch
-                .changes
-                .push(TableChange::Truncate { table, position });
+            self.batch.changes.push(TableChange::Truncate {
+                table: id,
+                position,
+            });
         }
         Ok(())
     }
@@ -545,13 +491,9 @@ impl Changes {
             Some(open) => CommitPosition(open.position.0.saturating_sub(1)),
             None => self.last,
         };
-        let (table, rows) = (
-            table.sink.table(),
-            table.sink.take_before(CommitPosition(position.0 + 1)),
-        );
-        if !rows.is_empty() {
-            self.batch.changes.push(TableChange::Rows { table, rows });
-        }
+        let rows = table.sink.take_before(CommitPosition(position.0 + 1));
+        let table = table.sink.table();
+        self.pass_on_rows(index, rows);
         let reason = format!("{reason}. {COPY_AGAIN}");
         self.batch.changes.push(TableChange::Stop {
             table,
@@ -586,17 +528,19 @@ impl Changes {
             open.bytes = 0;
             (open.number, open.position)
         });
-        for table in &mut self.tables {
+        for index in 0..self.tables.len() {
+            let table = &mut self.tables[index];
             if table.sink.is_empty() {
                 continue;
             }
             if let Some((number, position)) = open
                 && table.written_by == number
+                && !table.holds_back()
             {
                 table.partly_sent = position;
             }
-            let (table, rows) = (table.sink.table(), table.sink.take());
-            self.batch.changes.push(TableChange::Rows { table, rows });
+            let rows = table.sink.take();
+            self.pass_on_rows(index, rows);
         }
         self.batch_bytes = 0;
         let batch = std::mem::take(&mut self.batch);

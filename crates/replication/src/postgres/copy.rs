@@ -19,8 +19,9 @@ use types::{CommitPosition, RowsBuilder, TableId, TableSchema, VersionKind};
 use super::catalog::PublishedTable;
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, literal};
-use super::copy_text::LineParser;
-use super::table_sink::{RowError, append_row_number};
+use super::copy_text::{LineParser, hash_line};
+use super::hidden_key;
+use super::table_sink::RowError;
 use crate::catalog::TableState;
 use crate::source::{SourceError, Stop, Target};
 use crate::status::CopyProgress;
@@ -301,6 +302,8 @@ struct CopiedRows {
     builder: RowsBuilder,
     /// The number of the table's columns that the source has.
     source_columns: usize,
+    has_key: bool,
+    is_multiset: bool,
     position: CommitPosition,
     count: u64,
     bytes: usize,
@@ -312,6 +315,8 @@ impl CopiedRows {
             parser: LineParser::new(&job.schema),
             builder: RowsBuilder::new(&job.schema),
             source_columns: job.published.columns.len(),
+            has_key: job.schema.has_source_key(),
+            is_multiset: hidden_key::is_multiset(&job.schema),
             position,
             count: 0,
             bytes: 0,
@@ -328,6 +333,8 @@ impl CopiedRows {
             parser,
             builder,
             source_columns,
+            has_key,
+            is_multiset,
             position,
             count,
             ..
@@ -335,7 +342,10 @@ impl CopiedRows {
         parser.lines(data, |parser, line| {
             let (source, hidden) = builder.columns_mut().split_at_mut(*source_columns);
             parser.append(line, source)?;
-            append_row_number(hidden, *position, *count);
+            if !*has_key {
+                let hash = is_multiset.then(|| hash_line(line, *source_columns));
+                hidden_key::append(hidden, hash, *position, *count);
+            }
             *count += 1;
             builder.finish_version(*position, VersionKind::Put);
             Ok(())

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use types::{ColumnBuilder, TableSchema};
 
+use super::hidden_key::RowHasher;
 use super::table_sink::RowError;
 use super::text::CellParser;
 
@@ -85,6 +86,18 @@ impl LineParser {
     }
 }
 
+/// The hash of the row of so many columns that a line has.
+pub fn hash_line(line: &[u8], columns: usize) -> [u64; 2] {
+    let mut hasher = RowHasher::default();
+    for cell in line.split(|&byte| byte == b'\t').take(columns) {
+        match cell {
+            b"\\N" => hasher.add(None),
+            cell => hasher.add(Some(&unescape(cell))),
+        }
+    }
+    hasher.finish()
+}
+
 /// The cell that an escaped one stands for.
 fn unescape(cell: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', cell) else {
@@ -152,6 +165,19 @@ mod tests {
         let texts = columns[1].finish();
         let texts: Vec<_> = texts.as_string::<i32>().iter().collect();
         assert_eq!(texts, [Some("a\tb\\n\n"), None, Some("\\N"), Some("")]);
+    }
+
+    #[test]
+    fn a_copied_row_has_the_hash_of_the_same_row_in_the_log() {
+        let in_log = |cells: &[Option<&[u8]>]| {
+            let mut hasher = RowHasher::default();
+            cells.iter().for_each(|cell| hasher.add(*cell));
+            hasher.finish()
+        };
+        let cells = [Some(&b"a\tb\\"[..]), None, Some(b"")];
+        assert_eq!(hash_line(b"a\\tb\\\\\t\\N\t", 3), in_log(&cells));
+        assert_eq!(hash_line(b"", 1), in_log(&[Some(b"")]));
+        assert_eq!(hash_line(b"", 0), in_log(&[]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use types::{CommitPosition, TableName};
+use types::CommitPosition;
 
 use super::catalog::{
     PublishedTable, Selection, first, read_listed_tables, read_published_partitions, read_tables,

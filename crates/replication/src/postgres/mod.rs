@@ -12,7 +12,8 @@
 //! * [`slot`]: publication and replication slot; [`slot_watch`]: how the slot is; [`gap`]: why the log
 //!   cannot be followed any further; [`copy_again`]: what may be done about it. [`state`]: what is remembered of the source.
 //! * [`initial_copy`]: the first start; [`copy`]: tables at a snapshot; [`copy_text`]: the lines that COPY sends.
-//! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table.
+//! * [`changes`]: decoded messages into change batches; [`table_sink`]: the rows of one table;
+//!   [`hidden_key`]: what identifies rows that have no key.
 //! * [`in_progress`]: transactions that are sent before they commit; [`spool`]: their messages.
 //! * [`shape`]: what becomes of a table that changed its shape; [`describe`]: the source's catalog,
 //!   asked while the log is followed; [`drift`]: what changes there without a word in the log; [`resync`]: the copy of one table meanwhile.
@@ -34,6 +35,7 @@ mod describe;
 mod digest;
 mod drift;
 pub mod gap;
+mod hidden_key;
 mod in_progress;
 mod initial_copy;
 

@@ -270,30 +270,20 @@ fn check_table(table: &PublishedTable, config: &PostgresConfig, faults: &mut Vec
         );
         faults.push(error(what, "the initial copy reads it", fix));
     }
-    if table.key.is_none() {
+    if table.key.is_none() && table.identity != 'f' {
         faults.push(no_key(table, name));
     }
 }
 
 fn no_key(table: &PublishedTable, name: &TableName) -> Fault {
-    let full = table.identity == 'f';
-    let (what, why) = if full {
-        (
-            format!("table {name} has no unique key"),
-            "inserts are replicated; its first UPDATE or DELETE stops the table here, because \
-             nothing tells which row it means",
-        )
-    } else {
-        (
-            format!("table {name} has no replica identity"),
-            "inserts are replicated; the source itself refuses every UPDATE and DELETE on it \
-             while it is published",
-        )
-    };
+    let what = format!("table {name} has no replica identity");
+    let why = "inserts are replicated; the source itself refuses every UPDATE and DELETE on it \
+               while it is published";
     let sql_name = table.sql_name();
     let fix = format!(
         "ALTER TABLE {sql_name} ADD PRIMARY KEY (…), or for a unique index over columns that \
-         are NOT NULL: ALTER TABLE {sql_name} REPLICA IDENTITY USING INDEX …"
+         are NOT NULL: ALTER TABLE {sql_name} REPLICA IDENTITY USING INDEX …, or where rows may be \
+         equal: ALTER TABLE {sql_name} REPLICA IDENTITY FULL"
     );
     warning(what, why, fix)
 }

@@ -10,6 +10,8 @@
 //! 3. A new column's value in old rows is what the catalog keeps for rows that were not rewritten.
 //! 4. If PostgreSQL rewrote the table's file, its cells may be any function of the old ones, and
 //!    the log does not have them: the table is copied again.
+//! 5. The rows of a multiset are found by a hash of all their cells: with other columns or types it is
+//!    copied again.
 //!
 //! Why matching by a later catalog is sound: numbers are never used twice, so a number that the
 //! catalog shows and that we store was there at the message, too. Names in number order agree
@@ -22,6 +24,7 @@ use types::{Column, ColumnBuilder, ColumnOrigin, ColumnType};
 
 use super::catalog::{PublishedColumn, PublishedTable};
 use super::changes::ReplicatedTable;
+use super::hidden_key::is_multiset;
 use super::pgoutput::Relation;
 use super::text::CellParser;
 
@@ -131,7 +134,11 @@ impl<'a> Comparison<'a> {
         let same_types = self.stored.iter().zip(&self.described.columns);
         let mut same_types =
             same_types.map(|((_, wire), c)| *wire == (c.wire_oid, c.wire_modifier));
-        match (same_cells, schema == **old && same_types.all(|same| same)) {
+        let same_types = same_types.all(|same| same);
+        if is_multiset(old) && !(same_cells && same_types) {
+            return Plan::CopyAgain("its columns changed, and it has no key".to_owned());
+        }
+        match (same_cells, schema == **old && same_types) {
             (true, true) => Plan::Keep,
             (true, false) => Plan::Describe,
             (false, _) => Plan::Reshape(origins),
@@ -169,10 +176,10 @@ impl<'a> Comparison<'a> {
             .as_ref()
             .map(|key| key.iter().map(number).collect());
         if !old.has_source_key() {
-            return if described.is_none() {
-                Ok(())
-            } else {
-                changed()
+            let (is_full, was_full) = (self.described.identity == 'f', is_multiset(old));
+            return match described {
+                None if is_full == was_full => Ok(()),
+                _ => changed(),
             };
         }
         let stored = old

@@ -5,7 +5,9 @@
 //! * the key stays, large cells are "unchanged" and the log does not have them: a patch;
 //! * the key changes: a delete of the old key and a put of the new one. If a cell is unchanged
 //!   and not in the log, the put is a patch, which only a look-up of the old row completes (see
-//!   [`crate::moved_row`]).
+//!   [`crate::moved_row`]);
+//! * in a multiset: a delete of a row equal to the old one, whose hidden key only a look-up completes (see
+//!   [`crate::equal_rows`]), and a put of the new one.
 //!
 //! Where the table's projections are ordered by columns outside of the key, a deletion carries the
 //! former cells of those, and an update that changes one of them is a deletion, too. They are in the
@@ -15,9 +17,9 @@
 
 use types::{CommitPosition, RowsBuilder, TableId, TableSchema, VersionKind, VersionRows};
 
+use super::hidden_key::{self, RowHasher};
 use super::pgoutput::{Cell, OldTuple, Tuple};
 use super::text::{CellError, CellParser};
-use types::ColumnBuilder;
 
 /// Why a change cannot be carried over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +54,7 @@ pub struct TableSink {
     /// Whether each source column is part of the key.
     in_key: Vec<bool>,
     has_key: bool,
+    is_multiset: bool,
     /// Whether projections need the former cells of each source column that is not in the key.
     is_kept: Vec<bool>,
     /// A change came without a cell that is kept; see [`Self::take_lost`].
@@ -81,6 +84,7 @@ impl TableSink {
             table,
             names: schema.columns.iter().map(|c| c.name.clone()).collect(),
             has_key: schema.has_source_key(),
+            is_multiset: hidden_key::is_multiset(schema),
             unchanged: vec![0; schema.columns.len().div_ceil(8)],
             builder: RowsBuilder::new(schema),
             is_kept: vec![false; parsers.len()],
@@ -93,6 +97,11 @@ impl TableSink {
     /// The table.
     pub fn table(&self) -> TableId {
         self.table
+    }
+
+    /// Whether the table's rows are a multiset.
+    pub fn is_multiset(&self) -> bool {
+        self.is_multiset
     }
 
     /// Whether there is no open row.
@@ -134,6 +143,16 @@ impl TableSink {
     /// Whether an update gives the row another key and leaves a cell of it out of the log.
     pub fn needs_old_row(&self, old: OldTuple<'_>, new: Tuple<'_>) -> bool {
         self.has_key && self.has_unknown_cell(old, new) && self.key_changed(old.tuple(), new)
+    }
+
+    /// Appends the new row of an update whose old row somebody else deletes.
+    pub fn put_updated(
+        &mut self,
+        old: OldTuple<'_>,
+        new: Tuple<'_>,
+        place: Place,
+    ) -> Result<(), RowError> {
+        self.whole(place, |sink| sink.put(new, Some(old), place))
     }
 
     /// Appends the deletion of a row.
@@ -191,16 +210,16 @@ impl TableSink {
         new: Tuple<'_>,
         place: Place,
     ) -> Result<(), RowError> {
-        if !self.has_key {
-            return Err(RowError::NoKey);
-        }
         let Some(old) = old else {
+            if !self.has_key {
+                return Err(RowError::NoKey);
+            }
             self.lost |= self.is_kept.contains(&true);
             return self.put(new, None, place);
         };
         let is_whole = matches!(old, OldTuple::Row(_));
         let moves = is_whole && differs(old.tuple(), new, &self.is_kept);
-        if moves || self.key_changed(old.tuple(), new) {
+        if !self.has_key || moves || self.key_changed(old.tuple(), new) {
             self.tombstone(old, place)?;
         }
         self.lost |= !is_whole && self.is_kept.contains(&true);
@@ -226,6 +245,7 @@ impl TableSink {
         place: Place,
     ) -> Result<(), RowError> {
         self.check_columns(new)?;
+        let mut hasher = self.is_multiset.then(RowHasher::default);
         let mut old_cells = old.map(|old| old.tuple().cells());
         let old_is_whole = matches!(old, Some(OldTuple::Row(_)));
         let mut patch = false;
@@ -242,6 +262,9 @@ impl TableSink {
             {
                 cell = old_cell;
             }
+            if let Some(hasher) = &mut hasher {
+                hasher.add(text_of(cell).ok_or(RowError::NoKey)?);
+            }
             match cell {
                 Cell::Text(text) => parser.append(text, column)?,
                 _ if *in_key => return Err(RowError::KeyNotInLog(self.names[index].clone())),
@@ -256,7 +279,10 @@ impl TableSink {
                 }
             }
         }
-        self.append_row_number(place);
+        if !self.has_key {
+            let hash = hasher.map(RowHasher::finish);
+            self.append_hidden_key(hash, place);
+        }
         if patch {
             self.builder.finish_patch(place.position, &self.unchanged);
         } else {
@@ -266,19 +292,21 @@ impl TableSink {
         Ok(())
     }
 
-    /// Appends a delete of the row with the old row's key, and with its kept cells.
+    /// Appends a delete of the row with the old row's key, or of one equal to the old row. It has the
+    /// former cells that projections need.
     fn tombstone(&mut self, old: OldTuple<'_>, place: Place) -> Result<(), RowError> {
-        if !self.has_key {
-            return Err(RowError::NoKey);
-        }
+        let hash = match (self.has_key, old) {
+            (true, _) => None,
+            (false, OldTuple::Row(row)) if self.is_multiset => Some(hash_of(row)?),
+            (false, _) => return Err(RowError::NoKey),
+        };
         let is_whole = matches!(old, OldTuple::Row(_));
-        let old = old.tuple();
-        self.check_columns(old)?;
+        self.check_columns(old.tuple())?;
         let columns = self.builder.columns_mut().iter_mut();
         let parts = columns
             .zip(&self.parsers)
             .zip(self.in_key.iter().zip(&self.is_kept))
-            .zip(old.cells())
+            .zip(old.tuple().cells())
             .enumerate();
         for (index, (((column, parser), (in_key, is_kept)), cell)) in parts {
             match cell {
@@ -292,6 +320,9 @@ impl TableSink {
                     column.append_null();
                 }
             }
+        }
+        if hash.is_some() {
+            self.append_hidden_key(hash, Place::default());
         }
         self.builder
             .finish_version(place.position, VersionKind::Delete);
@@ -307,12 +338,9 @@ impl TableSink {
         }
     }
 
-    /// Appends the hidden key of a row of a table without a key.
-    fn append_row_number(&mut self, place: Place) {
-        if !self.has_key {
-            let hidden = &mut self.builder.columns_mut()[self.parsers.len()..];
-            append_row_number(hidden, place.position, place.ordinal);
-        }
+    fn append_hidden_key(&mut self, hash: Option<[u64; 2]>, place: Place) {
+        let hidden = &mut self.builder.columns_mut()[self.parsers.len()..];
+        hidden_key::append(hidden, hash, place.position, place.ordinal);
     }
 }
 
@@ -322,14 +350,22 @@ fn differs(old: Tuple<'_>, new: Tuple<'_>, columns: &[bool]) -> bool {
     cells.any(|((old, new), counts)| *counts && new != Cell::Unchanged && old != new)
 }
 
-/// Appends the hidden key of a row: its commit position and its number in the transaction.
-pub fn append_row_number(hidden: &mut [ColumnBuilder], position: CommitPosition, ordinal: u64) {
-    for (column, number) in hidden.iter_mut().zip([position.0, ordinal]) {
-        match column {
-            ColumnBuilder::UInt64(builder) => builder.append_value(number),
-            _ => unreachable!("hidden columns are unsigned 64-bit"),
-        }
+/// The text of a cell, `None` for NULL; nothing if the log left it out.
+fn text_of(cell: Cell<'_>) -> Option<Option<&[u8]>> {
+    match cell {
+        Cell::Null => Some(None),
+        Cell::Text(text) => Some(Some(text)),
+        Cell::Unchanged => None,
     }
+}
+
+/// The hash of a whole row.
+fn hash_of(row: Tuple<'_>) -> Result<[u64; 2], RowError> {
+    let mut hasher = RowHasher::default();
+    for cell in row.cells() {
+        hasher.add(text_of(cell).ok_or(RowError::NoKey)?);
+    }
+    Ok(hasher.finish())
 }
 
 /// The first `keep` of `rows`.

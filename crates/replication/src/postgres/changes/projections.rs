@@ -260,7 +260,7 @@ fn identity_refusal(table: &PublishedTable, order_by: &[String]) -> Option<Refus
         let mut names = key.map(|&place| &table.columns[place].name);
         names.any(|column| column == name)
     };
-    // Rows without a key are neither updated nor deleted.
+    // Rows without a key are updated and deleted with their whole old rows, or not at all.
     let needs_none = table.key.is_none() || order_by.iter().all(in_key);
     if table.identity == 'f' || needs_none {
         return None;

@@ -23,6 +23,7 @@ use super::super::pgoutput::Relation;
 use super::super::shape::{self, Plan};
 use super::super::state::WireTable;
 use super::super::table_sink::{Place, TableSink};
+use super::looked_up::HeldBack;
 use super::projections::Projected;
 use super::{Changes, ChangesError, Described, ReplicatedTable, Table};
 
@@ -76,6 +77,8 @@ pub(super) struct Copy {
     disturbed_at: CommitPosition,
     /// The log shows another shape at the moment.
     passed_over: bool,
+    /// Changes that need the rows that are copied.
+    pub(super) held_back: HeldBack,
 }
 
 impl Copy {
@@ -542,7 +545,10 @@ impl Changes {
             Step::Empty { index, place } => self.empty(index, place),
             Step::Complete { index } => {
                 let table = &mut self.tables[index];
-                table.copy = None;
+                if let Some(mut copy) = table.copy.take() {
+                    let point = copy.consistent_point.unwrap_or_default();
+                    self.batch.changes.extend(copy.held_back.take_from(point));
+                }
                 table.replicated.copying = false;
                 let (table, position) = (table.replicated.id, self.last);
                 self.batch
