@@ -34,6 +34,7 @@ use crate::lookup::shape::Shape;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::projection_choice::ProjectionChoice;
 use crate::session::{Session, SessionStart};
+use crate::twin_names;
 
 /// Consumers of memory that an error about a full pool names.
 const CONSUMERS_NAMED: usize = 3;
@@ -283,9 +284,9 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     Ok(builder.build())
 }
 
-/// DataFusion's rules, and where joins and projections are concerned this crate's.
+/// DataFusion's rules, and where joins, projections and names are concerned this crate's.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
+    let mut rules = twin_names::careful(PhysicalOptimizer::new().rules);
     let chooses = rules
         .iter()
         .position(|rule| rule.name() == "join_selection");

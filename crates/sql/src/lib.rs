@@ -37,6 +37,7 @@ pub mod session;
 mod settings;
 pub mod statement;
 mod table;
+mod twin_names;
 mod views;
 
 pub use copy::{CopyFormat, CopyOptions};

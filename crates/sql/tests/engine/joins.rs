@@ -308,3 +308,23 @@ async fn a_join_below_parts_that_nobody_asks_does_not_wait_for_them() {
     let rows = answer.expect("the query ends").expect("a count");
     assert_eq!(rows, ["1"]);
 }
+
+/// A join that tells the scans below it which keys it looks for must not be misunderstood where two tables
+/// have columns of one name.
+#[tokio::test]
+async fn joins_of_tables_with_the_same_names_of_columns_lose_no_rows() {
+    let row = |k, a, b| [Some(k), a, b];
+    let tables = [
+        vec![row(0, None, None), row(1, Some(1), Some(0))],
+        vec![row(0, Some(0), Some(1))],
+        vec![row(0, None, None)],
+        vec![],
+        vec![row(0, None, Some(1))],
+    ];
+    let fixture = fixture(&tables);
+    let text = "select t0.k, t1.k, t2.k from t0 cross join t1 left join t2 on t0.a = t2.a
+        where t0.b = t1.a and t0.k = t0.a and t1.a < t0.a
+        and exists (select 1 from t4 where t4.b = t1.b and t4.b <> t1.k)";
+    let rows = run(&fixture.session(), text).await.expect("rows");
+    assert_eq!(rows, ["1|0|NULL"]);
+}
