@@ -15,6 +15,9 @@ pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// A metric's samples: labels (without braces) and value.
 type Samples = Vec<(String, f64)>;
 
+/// Tells a number of the primary.
+type OfPrimary = fn(&Observation) -> u64;
+
 #[derive(Clone, Copy)]
 enum Kind {
     Gauge,
@@ -108,13 +111,13 @@ fn primary(facts: &Facts, out: &mut String) {
         .iter()
         .filter_map(|source| Some((label("source", &source.name), source.primary.as_ref()?)))
         .collect();
-    let each = |value: fn(&Observation) -> u64| -> Samples {
+    let each = |value: OfPrimary| -> Samples {
         let samples = primaries.iter();
         samples
             .map(|(labels, primary)| (labels.clone(), float(value(primary))))
             .collect()
     };
-    let gauges: [(&str, &str, fn(&Observation) -> u64); 2] = [
+    let gauges: [(&str, &str, OfPrimary); 2] = [
         (
             "hedgerow_primary_memory_bytes",
             "Memory of the primary in use: rows, indexes and bookkeeping.",
@@ -129,7 +132,7 @@ fn primary(facts: &Facts, out: &mut String) {
     for (name, help, value) in gauges {
         metric(name, help, Kind::Gauge, each(value), out);
     }
-    let counters: [(&str, &str, fn(&Observation) -> u64); 4] = [
+    let counters: [(&str, &str, OfPrimary); 4] = [
         (
             "hedgerow_primary_restarts_total",
             "Runs of calls that met rows on disk, after which the calls ran again.",

@@ -165,7 +165,7 @@ fn a_table_is_copied_while_its_rows_move_and_go() -> Result<()> {
     ))?;
     for round in 0..4 {
         let mut source = replica.postgres.connect(DATABASE)?;
-        let load = std::thread::spawn(move || -> Result<()> {
+        let load = std::thread::Builder::new().spawn(move || -> Result<()> {
             for step in 0..60 {
                 source.batch_execute(&format!(
                     "update moving set id = id + 1000, n = n + 1 where id % 7 = {step} % 7;
@@ -176,7 +176,7 @@ fn a_table_is_copied_while_its_rows_move_and_go() -> Result<()> {
                 ))?;
             }
             Ok(())
-        });
+        })?;
         for resync in ["resync table bag", "resync table moving"] {
             replica.connect()?.batch_execute(resync)?;
         }
