@@ -7,20 +7,10 @@ use std::sync::Arc;
 use oltp::{AntiCacheOptions, MergeStrategy, Outcome, Partition, PartitionPlan, Refusal, Sampling};
 use sim::{Faults, SimulatedDisk, environment};
 
-use crate::script::{GROUPS, Kind, Operation, Script, tables};
+use crate::script::{GROUPS, Kind, Operation, Script, operation, tables};
 use crate::world::{FOLDER, execute, open, run, settle, tight};
 
 const ROWS: i64 = 1_000;
-
-fn operation(kind: Kind, id: i64) -> Operation {
-    Operation {
-        kind,
-        table: 0,
-        id,
-        group: id % GROUPS,
-        text: Some((id as u8, 300)),
-    }
-}
 
 fn get(partition: &mut Partition, id: i64) -> Vec<u8> {
     run(partition, &[operation(Kind::Get, id)]).expect("committed")

@@ -11,20 +11,10 @@ use oltp::{
 use sim::{SimulatedClock, SimulatedDisk, environment_with};
 use types::{ColumnType, Value};
 
-use crate::script::{GROUPS, Kind, Operation};
+use crate::script::{Kind, operation};
 use crate::world::{execute, open, run, settle, small_slices, tight};
 
 const ROWS: i64 = 1_000;
-
-fn operation(kind: Kind, id: i64) -> Operation {
-    Operation {
-        kind,
-        table: 0,
-        id,
-        group: id % GROUPS,
-        text: Some((id as u8, 300)),
-    }
-}
 
 fn fill(partition: &mut Partition, rows: std::ops::Range<i64>) {
     for id in rows {

@@ -5,18 +5,8 @@ use std::path::Path;
 use oltp::{AntiCacheOptions, MergeStrategy, Outcome, Partition, PartitionPlan, Refusal, Sampling};
 use sim::{SimulatedDisk, environment};
 
-use crate::script::{Kind, Operation, tables};
+use crate::script::{Kind, Operation, operation, tables};
 use crate::world::{FOLDER, execute, open, plan, run, settle, tight};
-
-fn operation(kind: Kind, id: i64) -> Operation {
-    Operation {
-        kind,
-        table: 0,
-        id,
-        group: id % 20,
-        text: Some((id as u8, 300)),
-    }
-}
 
 fn filled(options: AntiCacheOptions, rows: i64) -> (SimulatedDisk, Partition) {
     let disk = SimulatedDisk::new(1);

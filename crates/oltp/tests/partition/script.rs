@@ -22,6 +22,17 @@ pub struct Operation {
     pub text: Option<(u8, u16)>,
 }
 
+/// About a row of the evictable table, whose number tells its cells.
+pub fn operation(kind: Kind, id: i64) -> Operation {
+    Operation {
+        kind,
+        table: 0,
+        id,
+        group: id % GROUPS,
+        text: Some((id as u8, 300)),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Get,

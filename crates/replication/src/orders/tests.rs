@@ -342,8 +342,14 @@ fn rows_go_to_disk_and_the_primary_and_its_replica_agree_while_orders_come() {
         running.store.work(Work::Flush).expect("flushes");
         running.store.work(Work::Merge).expect("merges");
     }
-    std::thread::sleep(Duration::from_millis(200)); // Until the primary has told how it is.
-    let observed = running.observed.latest().statistics;
+    let last = running.progress.lock().position;
+    let observed = loop {
+        let observed = running.observed.latest().statistics;
+        if observed.position >= last {
+            break observed;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
     assert!(
         observed
             .tables
