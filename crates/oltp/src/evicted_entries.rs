@@ -33,9 +33,10 @@ const PLACE_AT: usize = 1;
 const BLOCK_AT: usize = 4;
 
 impl EvictedEntries {
-    pub(crate) fn new() -> Self {
+    /// None; memory comes in chunks of about so many bytes.
+    pub(crate) fn new(chunk_bytes: usize) -> Self {
         Self {
-            slots: SlotArena::new(ENTRY_BYTES),
+            slots: SlotArena::new(ENTRY_BYTES, chunk_bytes),
             generation: Generation::default(),
         }
     }

@@ -8,7 +8,7 @@
 //!   parameters and replies as bytes.
 //! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `text_arena`, `index`, `key_layout`: how
 //!   rows are kept and found. `undo`: how changes are taken back.
-//! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back.
+//! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back; `memory_budget`: when.
 //! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
 //!   [`digest`]: what tells that rows are the same.
 //! * [`change_feed`]: what a replica follows.
@@ -31,6 +31,7 @@ mod index;
 mod key_encoding;
 mod key_layout;
 mod lru_chain;
+mod memory_budget;
 pub mod options;
 pub mod parameters;
 pub mod partition;

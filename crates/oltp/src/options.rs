@@ -2,6 +2,7 @@
 
 use crate::error::PrimaryError;
 use crate::lru_chain::ChainKind;
+use crate::slot_arena::CHUNK_BYTES_MAX;
 use crate::text_arena::TEXT_BYTES_MAX;
 
 /// Which rows of a fetched block go back into memory.
@@ -22,13 +23,16 @@ pub enum Sampling {
     Accesses(f64),
 }
 
+/// Chunks that the memory has room for, at least, but for the smallest memories.
+const CHUNKS_MIN: usize = 1_024;
+const CHUNK_BYTES_MIN: usize = 1 << 10;
+
 /// The anti-cache of a partition.
 #[derive(Clone, Debug)]
 pub struct AntiCacheOptions {
-    /// Bytes of memory, of rows, indexes, blocks to be written and all bookkeeping. Rows are evicted when
-    /// less is left than `buffers_max` blocks take. Indexes stay: with less than they take, calls are
-    /// refused whatever is evicted. An empty hash index takes 24 KiB, of texts 32.
-    /// Bytes in use count: what is allocated beside them is in [`MemoryUse`](crate::statistics::MemoryUse).
+    /// Bytes of memory, as allocated: of rows, indexes, blocks to be written and all bookkeeping. Rows are evicted when
+    /// less is left than `buffers_max` blocks take, and a thirty-second of the rest. Indexes stay: with less than they take,
+    /// calls are refused whatever is evicted. An empty hash index takes 24 KiB, of texts 32.
     pub memory_bytes: usize,
     /// Bytes of a block. Smaller ones are read faster, larger ones lose less at their ends.
     pub block_bytes: usize,
@@ -70,6 +74,13 @@ impl AntiCacheOptions {
             waiting_max: 1_024,
             fetched_bytes_max: memory_bytes / 4,
         }
+    }
+
+    /// Bytes of memory for rows that are allocated at a time, about: so little that a table's many sizes of texts, each with
+    /// a chunk that is filled in part, do not weigh.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        let share = (self.memory_bytes / CHUNKS_MIN).max(1);
+        (1 << share.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
     }
 
     /// Whether the numbers make sense.

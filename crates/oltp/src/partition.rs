@@ -33,18 +33,11 @@ use crate::procedure::Procedure;
 use crate::random::Random;
 use crate::recovery::Recovery;
 use crate::snapshot::{ReplayTime, Snapshots};
-use crate::statistics::{AntiCacheStatistics, MemoryUse, PartitionCounts};
+use crate::statistics::{AntiCacheStatistics, PartitionCounts};
 use crate::stop::Stop;
 use crate::table::Table;
 use crate::transaction::{Circumstances, Workspace};
 use crate::waiting::{WaitingCall, WaitingCalls};
-
-/// Memory is looked at once in so many calls.
-const CALLS_BETWEEN_LOOKS: u32 = 32;
-
-/// Rows that one step brings back before it leaves the others to the next one, and rows that it evicts: with
-/// rows of 1 KB, and the calls that waited for them, either takes a third of a millisecond.
-pub(crate) const MOVED_MAX: u64 = 128;
 
 /// See the module. `open` is in [`crate::recovery`].
 pub struct Partition {
@@ -244,55 +237,6 @@ impl Partition {
         }
     }
 
-    /// Evicts until the budget is kept, or the writer is behind, or nothing is left, or that is enough for
-    /// one step: every call goes on with it before the memory has room again.
-    pub(crate) fn make_room(&mut self) {
-        self.calls_until_look = CALLS_BETWEEN_LOOKS;
-        self.work.trim();
-        if let Some(rows) = &mut self.changed_rows {
-            rows.trim();
-        }
-        let Some(mut anti_cache) = self.anti_cache.take() else {
-            return;
-        };
-        anti_cache.drop_written();
-        let room = anti_cache.room_bytes();
-        let used = |partition: &Self, beside: &AntiCache| {
-            let promised = partition.waiting.promised_bytes();
-            partition.live_bytes() + beside.bookkeeping_bytes() + promised
-        };
-        self.is_full = used(self, &anti_cache) > room;
-        if self.is_full {
-            let (begun, before) = (self.clock.monotonic(), anti_cache.statistics.evicted_rows);
-            while self.is_full
-                && anti_cache.statistics.evicted_rows < before + MOVED_MAX
-                && !anti_cache.is_writer_behind()
-                && anti_cache.evict_slice(&mut self.tables, self.time_us)
-            {
-                self.is_full = used(self, &anti_cache) > room;
-            }
-            if anti_cache.statistics.evicted_rows > before {
-                let took = self.clock.monotonic().saturating_sub(begun);
-                self.counts.eviction_stalls.note(took);
-            }
-        }
-        self.anti_cache = Some(anti_cache);
-    }
-
-    fn live_bytes(&self) -> usize {
-        self.tables.iter().map(Table::live_bytes).sum::<usize>() + self.own_bytes()
-    }
-
-    fn own_bytes(&self) -> usize {
-        let log = self.log.as_ref().map_or(0, |log| log.lock().held_bytes());
-        let feed = self.feed.as_ref().map_or(0, |feed| feed.held_bytes());
-        let shared = (log + feed) / usize::from(self.place.partitions);
-        let changes = self.changed_rows.as_ref();
-        let changes = changes.map_or(0, ChangedRows::held_bytes);
-        let snapshots = self.snapshots.as_ref().map_or(0, Snapshots::held_bytes);
-        self.work.held_bytes() + self.waiting.held_bytes() + shared + changes + snapshots
-    }
-
     /// The position of the last transaction that changed something.
     pub fn position(&self) -> CommitPosition {
         self.position
@@ -332,16 +276,6 @@ impl Partition {
     pub fn set_sampling(&mut self, sampling: Sampling) {
         if let Some(anti_cache) = &mut self.anti_cache {
             anti_cache.options.sampling = sampling;
-        }
-    }
-
-    /// Where its memory is.
-    pub fn memory(&self) -> MemoryUse {
-        let beside = self.anti_cache.as_ref().map_or(0, AntiCache::held_bytes);
-        let held = self.tables.iter().map(Table::held_bytes).sum::<usize>();
-        MemoryUse {
-            live_bytes: self.live_bytes() + beside,
-            held_bytes: held + self.own_bytes() + beside,
         }
     }
 

@@ -36,6 +36,7 @@ use crate::partition_set::PartitionPlace;
 use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
+use crate::slot_arena::CHUNK_BYTES_MAX;
 use crate::snapshot::{
     KEPT_MAX, MANIFEST_NAME, ReplayTime, SnapshotRecord, Snapshots, read_manifest, remove_leftovers,
 };
@@ -146,10 +147,14 @@ impl Partition {
         let chain = options
             .as_ref()
             .map_or(ChainKind::None, |options| options.chain);
+        let chunk_bytes = options
+            .as_ref()
+            .map_or(CHUNK_BYTES_MAX, AntiCacheOptions::chunk_bytes);
         let mut made = Vec::new();
         for (number, definition) in plan.tables.iter().enumerate() {
             definition.check()?;
-            made.push(Table::new(TableNumber(number as u16), definition, chain));
+            let number = TableNumber(number as u16);
+            made.push(Table::new(number, definition, chain, chunk_bytes));
         }
         let anti_cache = match options {
             Some(options) => {

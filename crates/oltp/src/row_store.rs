@@ -22,12 +22,12 @@ pub(crate) struct RowStore {
 }
 
 impl RowStore {
-    /// No rows.
-    pub(crate) fn new(header_bytes: usize, layout: &RowLayout) -> Self {
+    /// No rows; memory comes in chunks of about so many bytes.
+    pub(crate) fn new(header_bytes: usize, layout: &RowLayout, chunk_bytes: usize) -> Self {
         let slot_bytes = header_bytes + layout.body_bytes();
         Self {
-            slots: SlotArena::new(slot_bytes),
-            texts: TextArena::default(),
+            slots: SlotArena::new(slot_bytes, chunk_bytes),
+            texts: TextArena::new(chunk_bytes),
             body: header_bytes..slot_bytes,
         }
     }
@@ -157,6 +157,40 @@ impl RowStore {
         let (number, length) = (layout.text_number(body), layout.text_bytes(body));
         self.texts.remove(number, length);
         self.slots.release(id.0);
+    }
+
+    /// Copies a row with its header to a slot of an open chunk. Both have the same texts, until the old one's
+    /// slot is released.
+    pub(crate) fn copy_slot(&mut self, id: TupleId) -> TupleId {
+        TupleId(self.slots.copy(id.0))
+    }
+
+    /// Moves a row's texts out of a closed chunk; whether they were in one.
+    pub(crate) fn move_text(&mut self, layout: &RowLayout, id: TupleId) -> bool {
+        let body = &mut self.slots.get_mut(id.0)[self.body.clone()];
+        let (number, length) = (layout.text_number(body), layout.text_bytes(body));
+        let moved = self.texts.leave_closed(number, length);
+        if let Some(moved) = moved {
+            layout.set_text_number(body, moved);
+        }
+        moved.is_some()
+    }
+
+    /// Bytes that would be given back if rows and texts lay as closely as can be.
+    pub(crate) fn sparse_bytes(&self) -> usize {
+        self.slots.sparse_bytes() + self.texts.sparse_bytes()
+    }
+
+    /// Closes the emptiest chunks of rows and texts; see [`SlotArena::close_sparse`].
+    pub(crate) fn close_sparse(&mut self) {
+        self.slots.close_sparse();
+        self.texts.close_sparse();
+    }
+
+    /// Opens what is left of them.
+    pub(crate) fn open_closed(&mut self) {
+        self.slots.open_closed();
+        self.texts.open_closed();
     }
 
     /// Bytes in use.

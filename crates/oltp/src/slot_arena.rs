@@ -3,15 +3,19 @@
 //! 1. A chunk is one allocation with a power of two of slots; a slot's number is its chunk's number
 //!    and its place in the chunk, so finding it takes a shift and a mask.
 //! 2. The first byte of a free slot is 0, and the next four chain it to another free slot of its chunk;
-//!    chunks with room are kept in a list, and one that has become empty gives its memory back.
+//!    chunks with room are kept in a list, and one that has become empty gives its memory back. It gets
+//!    memory again when no other has room.
 //! 3. Slots can be visited in the order of their numbers, while others come and go. Who wants to tell
 //!    which of them are in use keeps their first bytes different from 0.
+//! 4. To give back what lies between slots in use, the emptiest chunks are *closed*: no slot of theirs is
+//!    allocated any more, and all that is in them finds room in the others. Whoever knows what is in a slot moves it
+//!    ([`SlotArena::copy`]), and opens what is left of them in the end.
 //!
-//! **Invariants:** a number is valid from `allocate` to `release`, then it may come again; slots never
-//! move. Does not know what is in a slot: whoever reads a released slot reads garbage.
+//! **Invariants:** a number is valid from `allocate` to `release`, then it may come again; slots do not
+//! move by themselves. Does not know what is in a slot: whoever reads a released slot reads garbage.
 
-/// About so many bytes are allocated at a time.
-const CHUNK_BYTES: usize = 256 << 10;
+/// About so many bytes are allocated at a time where memory has no bound, and at most where it has.
+pub(crate) const CHUNK_BYTES_MAX: usize = 256 << 10;
 
 /// A chunk has at least so many slots.
 const SLOTS_MIN: usize = 4;
@@ -28,8 +32,10 @@ pub(crate) struct SlotArena {
     /// A chunk has `1 << shift` slots.
     shift: u32,
     chunks: Vec<Chunk>,
-    /// Chunks that may have room; each at most once.
+    /// Chunks with room; they may have become empty. Slots are allocated in the last one.
     with_room: Vec<u32>,
+    /// Chunks without memory.
+    empty: Vec<u32>,
     live: usize,
     held_bytes: usize,
 }
@@ -52,19 +58,31 @@ struct Chunk {
     /// Slots from here on were never used.
     fresh: u32,
     live: u32,
-    is_listed: bool,
+    listing: Listing,
+}
+
+/// The list that a chunk is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listing {
+    /// None: it is full.
+    Full,
+    WithRoom,
+    Empty,
+    /// None: see the module.
+    Closed,
 }
 
 impl SlotArena {
-    /// An empty arena.
-    pub(crate) fn new(slot_bytes: usize) -> Self {
+    /// An empty arena that allocates about so many bytes at a time.
+    pub(crate) fn new(slot_bytes: usize, chunk_bytes: usize) -> Self {
         let slot_bytes = slot_bytes.max(FREE_SLOT_BYTES);
-        let slots = (CHUNK_BYTES / slot_bytes).max(SLOTS_MIN);
+        let slots = (chunk_bytes / slot_bytes).max(SLOTS_MIN);
         Self {
             slot_bytes,
             shift: slots.ilog2(),
             chunks: Vec::new(),
             with_room: Vec::new(),
+            empty: Vec::new(),
             live: 0,
             held_bytes: 0,
         }
@@ -86,7 +104,7 @@ impl SlotArena {
         };
         chunk.live += 1;
         if chunk.live == slots {
-            chunk.is_listed = false;
+            chunk.listing = Listing::Full;
             self.with_room.pop();
         }
         self.live += 1;
@@ -104,15 +122,79 @@ impl SlotArena {
         chunk.free = slot;
         chunk.live -= 1;
         self.live -= 1;
-        if !chunk.is_listed {
-            chunk.is_listed = true;
+        if chunk.listing == Listing::Full {
+            chunk.listing = Listing::WithRoom;
             self.with_room.push(chunk_number as u32);
         }
         if chunk.live == 0 {
             self.held_bytes -= chunk.bytes.len();
             chunk.bytes = Box::default();
             (chunk.free, chunk.fresh) = (NONE, 0);
+            if chunk.listing == Listing::Closed {
+                chunk.listing = Listing::Empty;
+                self.empty.push(chunk_number as u32);
+            }
         }
+    }
+
+    /// Copies a slot to another one of an open chunk.
+    pub(crate) fn copy(&mut self, from: u32) -> u32 {
+        let to = self.allocate();
+        let ((from_chunk, from_at), (to_chunk, to_at)) = (self.place(from), self.place(to));
+        if from_chunk == to_chunk {
+            let slot = from_at..from_at + self.slot_bytes;
+            self.chunks[to_chunk].bytes.copy_within(slot, to_at);
+            return to;
+        }
+        let both = self.chunks.get_disjoint_mut([from_chunk, to_chunk]);
+        let [source, target] = both.expect("two chunks that there are");
+        target.bytes[to_at..to_at + self.slot_bytes]
+            .copy_from_slice(&source.bytes[from_at..from_at + self.slot_bytes]);
+        to
+    }
+
+    /// Bytes that would be given back if all slots in use lay as closely as can be.
+    pub(crate) fn sparse_bytes(&self) -> usize {
+        let chunk_bytes = self.slot_bytes << self.shift;
+        self.held_bytes - self.live.div_ceil(1 << self.shift) * chunk_bytes
+    }
+
+    /// Closes the emptiest chunks: as many as the others have room for.
+    pub(crate) fn close_sparse(&mut self) {
+        let numbers = 0..self.chunks.len() as u32;
+        let mut held: Vec<u32> = numbers
+            .filter(|number| !self.chunks[*number as usize].bytes.is_empty())
+            .collect();
+        held.sort_unstable_by_key(|number| self.chunks[*number as usize].live);
+        let kept = self.live.div_ceil(1 << self.shift);
+        let open = held.split_off(held.len() - kept);
+        for number in held {
+            self.chunks[number as usize].listing = Listing::Closed;
+        }
+        // The fullest one is the last, and gets the first slot.
+        self.with_room = open;
+        let chunks = &self.chunks;
+        self.with_room
+            .retain(|number| chunks[*number as usize].listing == Listing::WithRoom);
+        self.list_empty();
+    }
+
+    /// Opens what is left of closed chunks.
+    pub(crate) fn open_closed(&mut self) {
+        let mut opened = Vec::new();
+        for (number, chunk) in self.chunks.iter_mut().enumerate() {
+            if chunk.listing == Listing::Closed {
+                chunk.listing = Listing::WithRoom;
+                opened.push(number as u32);
+            }
+        }
+        self.with_room.splice(0..0, opened);
+    }
+
+    /// Whether a slot's chunk is closed.
+    #[inline]
+    pub(crate) fn is_closed(&self, number: u32) -> bool {
+        self.chunks[(number >> self.shift) as usize].listing == Listing::Closed
     }
 
     /// The bytes of a slot.
@@ -165,7 +247,7 @@ impl SlotArena {
     pub(crate) fn held_bytes(&self) -> usize {
         self.held_bytes
             + self.chunks.capacity() * size_of::<Chunk>()
-            + self.with_room.capacity() * size_of::<u32>()
+            + (self.with_room.capacity() + self.empty.capacity()) * size_of::<u32>()
     }
 
     /// Slots in use.
@@ -182,18 +264,36 @@ impl SlotArena {
     }
 
     fn chunk_with_room(&mut self) -> u32 {
-        let number = self
-            .with_room
-            .last()
-            .copied()
-            .unwrap_or_else(|| self.add_chunk());
-        let chunk = &mut self.chunks[number as usize];
-        if chunk.bytes.is_empty() {
-            let bytes = self.slot_bytes << self.shift;
-            chunk.bytes = vec![0; bytes].into_boxed_slice();
-            self.held_bytes += bytes;
+        while let Some(&number) = self.with_room.last() {
+            let chunk = &mut self.chunks[number as usize];
+            if !chunk.bytes.is_empty() {
+                return number;
+            }
+            chunk.listing = Listing::Empty;
+            self.with_room.pop();
+            self.empty.push(number);
         }
+        let number = self.empty.pop().unwrap_or_else(|| self.add_chunk());
+        let (chunk, bytes) = (
+            &mut self.chunks[number as usize],
+            self.slot_bytes << self.shift,
+        );
+        chunk.bytes = vec![0; bytes].into_boxed_slice();
+        chunk.listing = Listing::WithRoom;
+        self.held_bytes += bytes;
+        self.with_room.push(number);
         number
+    }
+
+    /// Lists all chunks without memory as such.
+    fn list_empty(&mut self) {
+        self.empty.clear();
+        for (number, chunk) in self.chunks.iter_mut().enumerate() {
+            if chunk.bytes.is_empty() {
+                chunk.listing = Listing::Empty;
+                self.empty.push(number as u32);
+            }
+        }
     }
 
     fn add_chunk(&mut self) -> u32 {
@@ -205,9 +305,8 @@ impl SlotArena {
             free: NONE,
             fresh: 0,
             live: 0,
-            is_listed: true,
+            listing: Listing::Empty,
         });
-        self.with_room.push(number);
         number
     }
 }
@@ -218,6 +317,9 @@ fn read_u32(bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
     use super::*;
 
     /// Slots that a visit finds, three looks at a time.
@@ -236,7 +338,7 @@ mod tests {
     /// back and used again.
     #[test]
     fn slots_keep_their_bytes_and_empty_chunks_go() {
-        let mut arena = SlotArena::new(1 << 14);
+        let mut arena = SlotArena::new(1 << 14, CHUNK_BYTES_MAX);
         let numbers: Vec<u32> = (0..100).map(|_| arena.allocate()).collect();
         for &number in &numbers {
             arena.get_mut(number).fill(number as u8);
@@ -261,5 +363,62 @@ mod tests {
         let rest: Vec<u32> = numbers.into_iter().filter(|n| n % 3 == 0).collect();
         rest.into_iter().for_each(|number| arena.release(number));
         assert!(arena.held_bytes() < full / 2, "{}", arena.held_bytes());
+    }
+
+    /// Slots come and go at random, and now and then everything is moved out of the emptiest chunks:
+    /// every slot keeps its bytes, and no more is held then than what is in use needs.
+    #[test]
+    fn what_lies_between_slots_in_use_is_given_back() {
+        let mut random = StdRng::seed_from_u64(1);
+        let mut arena = SlotArena::new(4_000, 32 << 10);
+        let mut numbers: Vec<(u32, u8)> = Vec::new();
+        for step in 0..200 {
+            let count = random.random_range(0..200);
+            for _ in 0..count {
+                let (number, content) = (arena.allocate(), random.random_range(1..=255));
+                arena.get_mut(number).fill(content);
+                numbers.push((number, content));
+            }
+            for _ in 0..random.random_range(0..=numbers.len().min(200)) {
+                let (number, _) = numbers.swap_remove(random.random_range(0..numbers.len()));
+                arena.release(number);
+            }
+            if step % 3 == 0 {
+                let (before, sparse) = (arena.held_bytes, arena.sparse_bytes());
+                arena.close_sparse();
+                for (number, _) in &mut numbers {
+                    if arena.is_closed(*number) {
+                        let moved = arena.copy(*number);
+                        arena.release(*number);
+                        *number = moved;
+                    }
+                }
+                arena.open_closed();
+                assert_eq!(arena.held_bytes, before - sparse);
+                assert_eq!(arena.sparse_bytes(), 0);
+            }
+            for (number, content) in &numbers {
+                assert!(arena.get(*number).iter().all(|byte| byte == content));
+            }
+            assert_eq!(visited(&arena), numbers.len());
+        }
+    }
+
+    /// Closed chunks from which nothing was moved are open again afterwards, and are filled.
+    #[test]
+    fn chunks_that_were_closed_are_filled_again() {
+        let mut arena = SlotArena::new(1 << 14, CHUNK_BYTES_MAX);
+        let numbers: Vec<u32> = (0..64).map(|_| arena.allocate()).collect();
+        numbers
+            .iter()
+            .filter(|number| *number % 2 == 0)
+            .for_each(|number| arena.release(*number));
+        let held = arena.held_bytes;
+        arena.close_sparse();
+        arena.open_closed();
+        for _ in 0..32 {
+            arena.allocate();
+        }
+        assert_eq!((arena.held_bytes, arena.sparse_bytes()), (held, 0));
     }
 }

@@ -30,6 +30,8 @@ pub struct AntiCacheStatistics {
     pub restarts: u64,
     /// Rows that a transaction fetched inside the partition, after too many restarts.
     pub blocking_fetches: u64,
+    /// Rows that moved in memory, or their texts, so that what lay between them could be given back.
+    pub moved_rows: u64,
 }
 
 /// What went to disk and came back of a table, since the partition was opened.
@@ -95,10 +97,9 @@ pub struct StallStatistics {
 /// Where the memory of a partition is, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// In use by rows, texts, indexes, evicted entries, blocks to be written and bookkeeping: what the
-    /// budget is held against.
+    /// In use by rows, texts, indexes, evicted entries, blocks to be written and bookkeeping.
     pub live_bytes: usize,
-    /// The same with the room for rows that was allocated and is not in use.
+    /// The same with the room for rows that was allocated and is not in use: what the budget is held against.
     pub held_bytes: usize,
 }
 

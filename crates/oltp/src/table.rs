@@ -52,8 +52,13 @@ pub(crate) enum ChainEnd {
 }
 
 impl Table {
-    /// An empty table.
-    pub(crate) fn new(number: TableNumber, definition: &TableDefinition, chain: ChainKind) -> Self {
+    /// An empty table; memory for rows comes in chunks of about so many bytes.
+    pub(crate) fn new(
+        number: TableNumber,
+        definition: &TableDefinition,
+        chain: ChainKind,
+        chunk_bytes: usize,
+    ) -> Self {
         let chain = if definition.is_evictable {
             chain
         } else {
@@ -71,14 +76,14 @@ impl Table {
             indexes: indexes
                 .map(|index| Index::new(index, primary, &definition.columns, &layout))
                 .collect(),
-            evicted: EvictedEntries::new(),
+            evicted: EvictedEntries::new(chunk_bytes),
             chain: LruChain::new(chain),
             accesses: 0,
             capture: Capture::default(),
             evicted_digest: RowsDigest::default(),
             evicted_bytes: 0,
             generation: Generation::default(),
-            rows: RowStore::new(chain.header_bytes(), &layout),
+            rows: RowStore::new(chain.header_bytes(), &layout, chunk_bytes),
             definition: definition.clone(),
             layout,
             is_indexed,
@@ -325,6 +330,41 @@ impl Table {
         self.evicted_digest.remove(row);
         self.evicted_bytes -= row.length() as u64;
         tuple
+    }
+
+    /// Bytes that would be given back if its rows and texts lay as closely as can be. Rows of a single chain stay
+    /// where they are: to link another one in their place takes a search.
+    pub(crate) fn sparse_bytes(&self) -> usize {
+        match self.chain.kind() {
+            ChainKind::Single => 0,
+            _ => self.rows.sparse_bytes(),
+        }
+    }
+
+    /// Closes the emptiest chunks of its rows and texts; see [`SlotArena::close_sparse`](crate::slot_arena::SlotArena::close_sparse).
+    pub(crate) fn close_sparse(&mut self) {
+        self.rows.close_sparse();
+    }
+
+    /// Moves a row and its texts out of closed chunks; whether they were in one. A row that is kept for a waiting
+    /// transaction, which knows its number, stays.
+    pub(crate) fn leave_closed(&mut self, id: TupleId) -> bool {
+        let is_moved = self.layout.has_texts() && self.rows.move_text(&self.layout, id);
+        if !self.rows.slots.is_closed(id.0) || self.is_pinned(id) {
+            return is_moved;
+        }
+        // A snapshot visits rows by their numbers.
+        self.capture_row(id);
+        let moved = self.rows.copy_slot(id);
+        self.each_key_of(moved, |index, key| index.repoint(key, moved.into()));
+        self.chain.replace(&mut self.rows.slots, id, moved);
+        self.rows.slots.release(id.0);
+        true
+    }
+
+    /// Opens what is left of closed chunks.
+    pub(crate) fn open_closed(&mut self) {
+        self.rows.open_closed();
     }
 
     /// Notes an evicted row without index entries; sets its text number to 0, as on disk.

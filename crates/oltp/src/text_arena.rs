@@ -17,9 +17,9 @@ const LINEAR_BYTES: usize = 8 * STEP_BYTES;
 pub(crate) struct TextNumber(pub(crate) u32);
 
 /// See the module.
-#[derive(Default)]
 pub(crate) struct TextArena {
     classes: Vec<Option<SlotArena>>,
+    chunk_bytes: usize,
     live_bytes: usize,
 }
 
@@ -39,6 +39,15 @@ fn class_of(length: usize) -> (usize, usize) {
 }
 
 impl TextArena {
+    /// No texts; memory comes in chunks of about so many bytes.
+    pub(crate) fn new(chunk_bytes: usize) -> Self {
+        Self {
+            classes: Vec::new(),
+            chunk_bytes,
+            live_bytes: 0,
+        }
+    }
+
     /// Keeps a copy of the text; an empty one takes nothing.
     pub(crate) fn insert(&mut self, text: &[u8]) -> TextNumber {
         if text.is_empty() {
@@ -48,7 +57,8 @@ impl TextArena {
         if self.classes.len() <= class {
             self.classes.resize_with(class + 1, || None);
         }
-        let arena = self.classes[class].get_or_insert_with(|| SlotArena::new(size));
+        let new = || SlotArena::new(size, self.chunk_bytes);
+        let arena = self.classes[class].get_or_insert_with(new);
         let number = arena.allocate();
         arena.get_mut(number)[..text.len()].copy_from_slice(text);
         self.live_bytes += size;
@@ -91,6 +101,40 @@ impl TextArena {
     pub(crate) fn held_bytes(&self) -> usize {
         let classes = self.classes.iter().flatten().map(SlotArena::held_bytes);
         classes.sum::<usize>() + self.classes.capacity() * size_of::<Option<SlotArena>>()
+    }
+
+    /// Bytes that would be given back if the texts of each class lay as closely as can be.
+    pub(crate) fn sparse_bytes(&self) -> usize {
+        let classes = self.classes.iter().flatten().map(SlotArena::sparse_bytes);
+        classes.sum()
+    }
+
+    /// See [`SlotArena::close_sparse`].
+    pub(crate) fn close_sparse(&mut self) {
+        self.each_class(SlotArena::close_sparse);
+    }
+
+    /// See [`SlotArena::open_closed`].
+    pub(crate) fn open_closed(&mut self) {
+        self.each_class(SlotArena::open_closed);
+    }
+
+    /// Moves a text out of a closed chunk; `None` when it is in none.
+    pub(crate) fn leave_closed(&mut self, number: TextNumber, length: usize) -> Option<TextNumber> {
+        if length == 0 {
+            return None;
+        }
+        let arena = self.class_mut(class_of(length).0);
+        if !arena.is_closed(number.0) {
+            return None;
+        }
+        let moved = arena.copy(number.0);
+        arena.release(number.0);
+        Some(TextNumber(moved))
+    }
+
+    fn each_class(&mut self, change: impl FnMut(&mut SlotArena)) {
+        self.classes.iter_mut().flatten().for_each(change);
     }
 
     fn class_mut(&mut self, class: usize) -> &mut SlotArena {

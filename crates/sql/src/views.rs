@@ -347,7 +347,7 @@ fn primary(engine: &Engine) -> Vec<ArrayRef> {
     vec![
         text(each().map(|one| one.position)),
         number(|one| one.waiting as u64),
-        number(|one| one.memory.live_bytes as u64),
+        number(|one| one.memory.held_bytes as u64),
         bigint(primaries.iter().map(memory_max)),
         number(|one| one.eviction_stalls.count),
         number(|one| one.eviction_stalls.longest_us),

@@ -31,7 +31,7 @@ const CALLS_BETWEEN_POLLS: usize = 16;
 #[derive(Default)]
 struct Windows {
     rates: Vec<f64>,
-    /// The most that was in use, by the budget.
+    /// The most that was allocated, by the budget.
     memory: f64,
     /// Data by memory, at the end.
     times: f64,
@@ -105,7 +105,7 @@ fn run_window(
         }
         if number % CALLS_BETWEEN_POLLS == 0 {
             database::keep_pace(partition)?;
-            let used = partition.memory().live_bytes as f64 / memory_bytes as f64;
+            let used = partition.memory().held_bytes as f64 / memory_bytes as f64;
             windows.memory = windows.memory.max(used);
         }
     }

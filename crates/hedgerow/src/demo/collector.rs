@@ -115,7 +115,7 @@ impl Collector {
             rows_in_memory: statistics.tables.iter().map(|t| t.rows_in_memory).sum(),
             rows_evicted: statistics.tables.iter().map(|t| t.rows_evicted).sum(),
             rows_returned: statistics.anti_cache.returned_rows,
-            memory: statistics.memory.live_bytes as u64,
+            memory: statistics.memory.held_bytes as u64,
             memory_max: observed.memory_bytes_max as u64,
             is_full,
             right: tally.right,

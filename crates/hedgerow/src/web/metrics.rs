@@ -120,8 +120,8 @@ fn primary(facts: &Facts, out: &mut String) {
     let gauges: [(&str, &str, OfPrimary); 2] = [
         (
             "hedgerow_primary_memory_bytes",
-            "Memory of the primary in use: rows, indexes and bookkeeping.",
-            |primary| primary.statistics.memory.live_bytes as u64,
+            "Memory that the primary has allocated: rows, indexes and bookkeeping.",
+            |primary| primary.statistics.memory.held_bytes as u64,
         ),
         (
             "hedgerow_primary_memory_max_bytes",

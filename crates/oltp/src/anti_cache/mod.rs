@@ -5,6 +5,7 @@
 //!   [`open_files`]: those that are being read.
 //! * [`block_table`]: the holes in blocks.
 //! * [`eviction`]: from memory to a block, a slice at a time.
+//! * [`defragmentation`]: what lies between rows in memory is given back.
 //! * [`uneviction`]: from a block to memory, when it has arrived.
 //! * [`pins`]: what was fetched stays until it was used.
 //!
@@ -14,6 +15,7 @@
 mod block;
 mod block_files;
 mod block_table;
+mod defragmentation;
 mod eviction;
 mod open_files;
 mod pins;
@@ -38,6 +40,7 @@ pub use block_files::BlockFiles;
 use block_files::WriteJob;
 pub(crate) use block_files::{Fetched, FileNumber};
 use block_table::BlockTable;
+use defragmentation::Defragmentation;
 pub(crate) use pins::{Pin, Pins};
 
 /// The partition's side of the anti-cache.
@@ -58,6 +61,7 @@ pub(crate) struct AntiCache {
     left_bytes: usize,
     /// How much each table is due to give, by its number.
     dues: Vec<f64>,
+    pub(crate) defragmentation: Defragmentation,
     scratch: RowBuffer,
 }
 
@@ -76,6 +80,7 @@ impl AntiCache {
             emptied: Vec::new(),
             left_bytes: 0,
             dues: vec![0.0; tables],
+            defragmentation: Defragmentation::default(),
             scratch: RowBuffer::default(),
         }
     }

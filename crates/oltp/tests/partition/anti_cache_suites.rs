@@ -207,11 +207,11 @@ fn a_scan_over_evicted_rows_runs_again_once() {
         ids.sort_by_key(|id| (id % GROUPS, *id));
         if kind == Kind::ScanDown {
             // The youngest rows are in memory: what is left is on disk.
-            for id in ids.iter().filter(|id| **id >= ROWS - 200) {
+            for id in ids.iter().filter(|id| **id >= ROWS - 300) {
                 run(&mut partition, &[operation(Kind::Delete, *id)]).expect("committed");
                 settle(&mut partition);
             }
-            ids.retain(|id| *id < ROWS - 200);
+            ids.retain(|id| *id < ROWS - 300);
             ids.reverse();
         }
         let before = partition.anti_cache_statistics();

@@ -39,7 +39,7 @@ fn memory_stays_within_the_budget() {
     assert_eq!(table.rows_in_memory + table.rows_evicted, 2_000);
     assert!(table.rows_evicted > 1_500, "{table:?}");
     let budget = tight(2_000, 0).memory_bytes;
-    let used = partition.memory().live_bytes;
+    let used = partition.memory().held_bytes;
     assert!(used <= budget + budget / 100, "{used} of {budget}");
     for id in (0..2_000).step_by(37) {
         assert!(
@@ -63,7 +63,7 @@ fn a_writer_that_stands_still_holds_fetches_back() {
         refused += u32::from(outcome == Outcome::Refused(Refusal::MemoryFull));
         while files.fetch() {}
         partition.poll(&mut completed).expect("nothing fails");
-        let used = partition.memory().live_bytes;
+        let used = partition.memory().held_bytes;
         assert!(
             used <= options.memory_bytes * 101 / 100,
             "{used} of {}",
@@ -143,7 +143,7 @@ fn rows_come_and_go_some_at_a_time() {
         let after = partition.anti_cache_statistics();
         assert!(after.returned_rows - before.returned_rows <= MOVED_MAX);
         assert!(after.evicted_rows - before.evicted_rows <= MOVED_MAX);
-        assert!(partition.memory().live_bytes <= budget);
+        assert!(partition.memory().held_bytes <= budget);
         polls += 1;
     }
     assert!(polls >= 4, "{polls}");
@@ -281,11 +281,11 @@ fn a_damaged_block_is_named() {
 #[test]
 fn a_large_transaction_leaves_room() {
     let (_, mut partition) = filled(tight(1_000, 0), 1_000);
-    let before = partition.memory().live_bytes;
+    let before = partition.memory().held_bytes;
     let large = vec![operation(Kind::Update, 999); 10_000];
     assert!(run(&mut partition, &large).is_some());
     settle(&mut partition);
-    let after = partition.memory().live_bytes;
+    let after = partition.memory().held_bytes;
     assert!(after < before + (64 << 10), "{after}, {before} before it");
     assert!(run(&mut partition, &[operation(Kind::Insert, 1_000)]).is_some());
 }

@@ -4,6 +4,7 @@ mod answers;
 mod anti_cache_suites;
 mod bounds;
 mod crashes;
+mod defragmentation;
 mod evictions;
 mod feed;
 mod feed_crashes;

@@ -423,7 +423,7 @@ fn partitions_agree_on_one_order() {
 
 #[test]
 fn partitions_agree_on_one_order_with_rows_on_disk() {
-    compare_with_model(2, Some(64 << 10));
+    compare_with_model(2, Some(56 << 10));
 }
 
 /// After a power cut there is a beginning of the log's order, with all that was durable, and of every

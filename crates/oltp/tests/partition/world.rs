@@ -71,7 +71,7 @@ pub fn tight(cold: i64, warm: i64) -> AntiCacheOptions {
         block_bytes: 2_048,
         blocks_per_file: 4,
         buffers_max: 8,
-        ..AntiCacheOptions::new(partition.memory().live_bytes + (66 << 10))
+        ..AntiCacheOptions::new(partition.memory().live_bytes + (94 << 10))
     }
 }
 
