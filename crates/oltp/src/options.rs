@@ -25,7 +25,7 @@ pub enum Sampling {
 
 /// Chunks that the memory has room for, at least, but for the smallest memories.
 const CHUNKS_MIN: usize = 1_024;
-const CHUNK_BYTES_MIN: usize = 1 << 10;
+const CHUNK_BYTES_MIN: usize = 1024;
 
 /// The anti-cache of a partition.
 #[derive(Clone, Debug)]

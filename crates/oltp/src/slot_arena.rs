@@ -17,9 +17,6 @@
 /// About so many bytes are allocated at a time where memory has no bound, and at most where it has.
 pub(crate) const CHUNK_BYTES_MAX: usize = 256 << 10;
 
-/// A chunk has at least so many slots.
-const SLOTS_MIN: usize = 4;
-
 /// The end of a chain of free slots. A chunk has fewer slots than this.
 const NONE: u32 = u32::MAX;
 
@@ -76,7 +73,7 @@ impl SlotArena {
     /// An empty arena that allocates about so many bytes at a time.
     pub(crate) fn new(slot_bytes: usize, chunk_bytes: usize) -> Self {
         let slot_bytes = slot_bytes.max(FREE_SLOT_BYTES);
-        let slots = (chunk_bytes / slot_bytes).max(SLOTS_MIN);
+        let slots = (chunk_bytes / slot_bytes).max(1);
         Self {
             slot_bytes,
             shift: slots.ilog2(),

@@ -111,6 +111,7 @@ pub fn seeds(runs: u64) -> std::ops::Range<u64> {
 #[test]
 fn acknowledged_is_durable_whenever_the_process_ends() {
     let (mut checked, mut from_snapshots) = (0_u64, 0_u64);
+    let (mut evicted, mut moved) = (0_u64, 0_u64);
     let mut contents = std::collections::HashSet::new();
     let seeds = seeds(12);
     let runs = seeds.end - seeds.start;
@@ -118,11 +119,20 @@ fn acknowledged_is_durable_whenever_the_process_ends() {
         let mut random = StdRng::seed_from_u64(seed);
         let disk = SimulatedDisk::new(seed);
         let durable = Arc::new(Mutex::new(0));
-        let images = watch(&disk, seed, &durable);
         let mut partition =
             open(&disk, Some(tight(IDS / 2, IDS / 4)), true).expect("nothing fails");
         let mut states = vec![Model::default()];
-        go(&mut partition, &mut random, &mut states, &durable, 150);
+        // Until there are more rows than memory.
+        while partition.anti_cache_statistics().evicted_rows == 0 {
+            go(&mut partition, &mut random, &mut states, &durable, 1);
+        }
+        let images = watch(&disk, seed, &durable);
+        go(&mut partition, &mut random, &mut states, &durable, 100);
+        let statistics = partition.anti_cache_statistics();
+        (evicted, moved) = (
+            evicted + statistics.evicted_rows,
+            moved + statistics.moved_rows,
+        );
         for (found, durable) in images.lock().expect("no panic").drain(..) {
             if !contents.insert(found.contents()) {
                 continue;
@@ -143,10 +153,12 @@ fn acknowledged_is_durable_whenever_the_process_ends() {
         }
     }
     println!("{checked} distinct crash states, {from_snapshots} recovered from a snapshot");
+    println!("{evicted} rows evicted, {moved} moved in memory");
     assert!(
         checked > 25 * runs && from_snapshots > checked / 4,
         "{checked}, {from_snapshots}"
     );
+    assert!(evicted > 10 * runs && moved > runs, "{evicted}, {moved}");
 }
 
 /// What waits for evicted data when the process ends has not happened.

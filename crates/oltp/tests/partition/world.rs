@@ -139,9 +139,16 @@ pub fn finish_snapshot(partition: &mut Partition, before: u64) {
     panic!("it has no end: {:?}", partition.snapshot_statistics());
 }
 
-/// Runs a transaction to its end.
+/// Runs a transaction to its end. While memory is full it is refused, and made room for.
 pub fn run(partition: &mut Partition, operations: &[Operation]) -> Option<Vec<u8>> {
-    try_run(partition, operations).unwrap_or_else(|refusal| panic!("{refusal}"))
+    for _ in 0..100 {
+        match try_run(partition, operations) {
+            Ok(reply) => return reply,
+            Err(Refusal::MemoryFull) => drop(settle(partition)),
+            Err(refusal) => panic!("{refusal}"),
+        }
+    }
+    panic!("there is no room: {:?}", partition.memory());
 }
 
 /// Runs a transaction to its end, unless it is refused.
