@@ -484,9 +484,9 @@ impl Changes {
             let reached = CommitPosition(self.last.0.saturating_add(1));
             match copy.consistent_point {
                 Some(point) if point > reached => {}
-                Some(point) if copy.passed_over || copy.disturbed_at >= point => {
-                    self.copy_once_more(index)?;
-                }
+                // Every change of another shape disturbs. One before the point says nothing of the snapshot, even if
+                // the log never shows the table again.
+                Some(point) if copy.disturbed_at >= point => self.copy_once_more(index)?,
                 Some(_) => self.step(Step::Complete { index }),
                 None => {}
             }

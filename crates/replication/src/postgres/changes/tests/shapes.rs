@@ -325,6 +325,38 @@ fn rows_of_a_shape_that_the_copy_does_not_have_are_left_to_its_snapshot() {
     );
 }
 
+/// The shape changed after the last row of the log: the copy is complete without a word of the log about it.
+#[test]
+fn a_copy_ends_though_the_log_shows_the_table_no_more() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    catalog.put(with_column(None));
+    shown(&mut changes, 100, &[(true, "id", INT4), (false, "b", TEXT)]);
+    let order = changes.take_copies().pop().expect("an order");
+    let row = write::insert(KEYED, &[Text("1"), Null]);
+    take(&mut changes, &[row, write::commit(100)]);
+    changes.take_batch();
+    let copied = CopyOutcome::Copied(CommitPosition(200));
+    changes
+        .copied(order.table, copied)
+        .expect("the catalog answers");
+    changes.keepalive(400);
+    changes.complete_copies().expect("the catalog answers");
+    let cut = batches(&mut changes);
+    assert!(
+        matches!(last(&cut), [TableChange::Complete { .. }]),
+        "{cut:?}"
+    );
+    // What comes later is shown as it is, and taken.
+    assert!(shown(&mut changes, 500, &WITH_COLUMN).is_empty());
+    let row = write::insert(KEYED, &[Text("2"), Null, Null]);
+    take(&mut changes, &[row, write::commit(500)]);
+    let batch = changes.take_batch();
+    assert!(
+        matches!(&batch.changes[..], [TableChange::Rows { table, .. }] if *table == order.table)
+    );
+}
+
 #[test]
 fn tables_come_and_go_with_the_publication() {
     let catalog = FakeCatalog::default();
