@@ -17,7 +17,7 @@
 //!
 //! **Invariant:** a step does a bounded amount of all that. Every call goes on with it before the memory has room again.
 
-use crate::anti_cache::AntiCache;
+use crate::anti_cache::{AntiCache, Moves};
 use crate::change_feed::ChangedRows;
 use crate::partition::Partition;
 use crate::snapshot::Snapshots;
@@ -26,10 +26,6 @@ use crate::table::Table;
 
 /// Memory is looked at once in so many calls.
 const CALLS_BETWEEN_LOOKS: u32 = 32;
-
-/// Rows that one step brings back before it leaves the others to the next one, and rows that it evicts or moves: with
-/// rows of 1 KB, and the calls that waited for them, either takes a third of a millisecond.
-pub(crate) const MOVED_MAX: u64 = 128;
 
 /// One in so many bytes of the room is kept for what lies between rows.
 const RESERVE_ONE_IN: usize = 32;
@@ -94,26 +90,25 @@ impl Partition {
     }
 
     fn free_memory(&mut self, anti_cache: &mut AntiCache, bounds: Bounds) {
-        let mut left = MOVED_MAX;
-        while self.budgeted(anti_cache).live_bytes > bounds.used_max
-            && let Some(rows) = evict(anti_cache, &mut self.tables, self.time_us, left)
-        {
-            left = left.saturating_sub(rows);
-        }
-        if !anti_cache.defragmentation.is_running() {
-            while self.budgeted(anti_cache).held_bytes > bounds.held_near {
-                let begins =
-                    (anti_cache.defragmentation).begin(&mut self.tables, bounds.gain_min());
-                let evicted = match begins {
-                    true => None,
-                    false => evict(anti_cache, &mut self.tables, self.time_us, left),
-                };
-                let Some(rows) = evicted else { break };
-                left = left.saturating_sub(rows);
+        let mut moves = Moves::of_step();
+        while !moves.are_used_up() {
+            let used = self.budgeted(anti_cache);
+            let tables = &mut self.tables;
+            let is_over = used.live_bytes > bounds.used_max;
+            let goes_on = if is_over && anti_cache.evict(tables, self.time_us, &mut moves) {
+                true
+            } else if anti_cache.defragmentation.is_running() {
+                anti_cache.defragment(tables, &mut moves);
+                true
+            } else {
+                used.held_bytes > bounds.held_near
+                    && (anti_cache.defragmentation.begin(tables, bounds.gain_min())
+                        || anti_cache.evict(tables, self.time_us, &mut moves))
+            };
+            if !goes_on {
+                return;
             }
         }
-        let moved = anti_cache.defragmentation.advance(&mut self.tables, left);
-        anti_cache.statistics.moved_rows += moved;
     }
 
     /// What is held against the room.
@@ -145,12 +140,4 @@ impl Partition {
     pub fn memory(&self) -> MemoryUse {
         self.used_with(self.anti_cache.as_ref().map_or(0, AntiCache::held_bytes))
     }
-}
-
-/// Evicts a block of rows, unless enough rows have moved or the writer is behind; `None` when that did not help.
-fn evict(anti_cache: &mut AntiCache, tables: &mut [Table], time_us: i64, left: u64) -> Option<u64> {
-    let before = anti_cache.statistics.evicted_rows;
-    let is_possible = left > 0 && !anti_cache.is_writer_behind();
-    (is_possible && anti_cache.evict_slice(tables, time_us))
-        .then(|| anti_cache.statistics.evicted_rows - before)
 }

@@ -92,7 +92,7 @@ impl RowStore {
     /// Adds a row with these flags.
     pub(crate) fn add(&mut self, layout: &RowLayout, row: RowBytes<'_>, flags: u8) -> TupleId {
         let id = TupleId(self.slots.allocate());
-        let text = self.texts.insert(row.text);
+        let text = self.texts.insert(row.text, id);
         let slot = self.slots.get_mut(id.0);
         slot[0] = flags;
         let body = &mut slot[self.body.clone()];
@@ -110,7 +110,7 @@ impl RowStore {
             self.texts.get_mut(number, held).copy_from_slice(new.text);
         } else {
             self.texts.remove(number, held);
-            number = self.texts.insert(new.text);
+            number = self.texts.insert(new.text, id);
         }
         body.copy_from_slice(new.body);
         layout.set_text_number(body, number);
@@ -159,21 +159,26 @@ impl RowStore {
         self.slots.release(id.0);
     }
 
-    /// Copies a row with its header to a slot of an open chunk. Both have the same texts, until the old one's
-    /// slot is released.
-    pub(crate) fn copy_slot(&mut self, id: TupleId) -> TupleId {
-        TupleId(self.slots.copy(id.0))
+    /// The next row in a closed chunk.
+    pub(crate) fn next_closed(&mut self) -> Option<TupleId> {
+        self.slots.next_closed().map(TupleId)
     }
 
-    /// Moves a row's texts out of a closed chunk; whether they were in one.
-    pub(crate) fn move_text(&mut self, layout: &RowLayout, id: TupleId) -> bool {
-        let body = &mut self.slots.get_mut(id.0)[self.body.clone()];
+    /// Copies a row with its header to a slot of an open chunk; its texts are those of the copy from now on.
+    pub(crate) fn copy_row(&mut self, layout: &RowLayout, id: TupleId) -> TupleId {
+        let copy = TupleId(self.slots.copy(id.0));
+        let body = self.body(copy);
         let (number, length) = (layout.text_number(body), layout.text_bytes(body));
-        let moved = self.texts.leave_closed(number, length);
-        if let Some(moved) = moved {
-            layout.set_text_number(body, moved);
-        }
-        moved.is_some()
+        self.texts.set_owner(number, length, copy);
+        copy
+    }
+
+    /// Moves the next row's texts out of a closed chunk: the bytes that moved.
+    pub(crate) fn leave_closed_text(&mut self, layout: &RowLayout) -> Option<usize> {
+        let (number, owner, bytes) = self.texts.leave_closed()?;
+        let body = &mut self.slots.get_mut(owner.0)[self.body.clone()];
+        layout.set_text_number(body, number);
+        Some(bytes)
     }
 
     /// Bytes that would be given back if rows and texts lay as closely as can be.
@@ -185,12 +190,6 @@ impl RowStore {
     pub(crate) fn close_sparse(&mut self) {
         self.slots.close_sparse();
         self.texts.close_sparse();
-    }
-
-    /// Opens what is left of them.
-    pub(crate) fn open_closed(&mut self) {
-        self.slots.open_closed();
-        self.texts.open_closed();
     }
 
     /// Bytes in use.

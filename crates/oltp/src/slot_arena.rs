@@ -9,7 +9,7 @@
 //!    which of them are in use keeps their first bytes different from 0.
 //! 4. To give back what lies between slots in use, the emptiest chunks are *closed*: no slot of theirs is
 //!    allocated any more, and all that is in them finds room in the others. Whoever knows what is in a slot moves it
-//!    ([`SlotArena::copy`]), and opens what is left of them in the end.
+//!    ([`SlotArena::next_closed`], [`SlotArena::copy`]). A chunk that was visited and not emptied is open again.
 //!
 //! **Invariants:** a number is valid from `allocate` to `release`, then it may come again; slots do not
 //! move by themselves. Does not know what is in a slot: whoever reads a released slot reads garbage.
@@ -33,6 +33,9 @@ pub(crate) struct SlotArena {
     with_room: Vec<u32>,
     /// Chunks without memory.
     empty: Vec<u32>,
+    /// Closed chunks that are to be visited; they may have become empty. The last one is, up to this slot.
+    closed: Vec<u32>,
+    visited: u32,
     live: usize,
     held_bytes: usize,
 }
@@ -80,6 +83,8 @@ impl SlotArena {
             chunks: Vec::new(),
             with_room: Vec::new(),
             empty: Vec::new(),
+            closed: Vec::new(),
+            visited: 0,
             live: 0,
             held_bytes: 0,
         }
@@ -165,9 +170,10 @@ impl SlotArena {
         held.sort_unstable_by_key(|number| self.chunks[*number as usize].live);
         let kept = self.live.div_ceil(1 << self.shift);
         let open = held.split_off(held.len() - kept);
-        for number in held {
-            self.chunks[number as usize].listing = Listing::Closed;
+        for number in &held {
+            self.chunks[*number as usize].listing = Listing::Closed;
         }
+        (self.closed, self.visited) = (held, 0);
         // The fullest one is the last, and gets the first slot.
         self.with_room = open;
         let chunks = &self.chunks;
@@ -176,22 +182,25 @@ impl SlotArena {
         self.list_empty();
     }
 
-    /// Opens what is left of closed chunks.
-    pub(crate) fn open_closed(&mut self) {
-        let mut opened = Vec::new();
-        for (number, chunk) in self.chunks.iter_mut().enumerate() {
+    /// The next slot in use of a closed chunk, each once. Its first byte must not be 0.
+    pub(crate) fn next_closed(&mut self) -> Option<u32> {
+        while let Some(&number) = self.closed.last() {
+            let chunk = &mut self.chunks[number as usize];
             if chunk.listing == Listing::Closed {
+                let slots = self.visited..chunk.fresh;
+                let is_used = |slot: &u32| chunk.bytes[*slot as usize * self.slot_bytes] != 0;
+                if let Some(slot) = slots.into_iter().find(is_used) {
+                    self.visited = slot + 1;
+                    return Some((number << self.shift) | slot);
+                }
                 chunk.listing = Listing::WithRoom;
-                opened.push(number as u32);
+                // Behind all others: it may be closed again.
+                self.with_room.insert(0, number);
             }
+            self.closed.pop();
+            self.visited = 0;
         }
-        self.with_room.splice(0..0, opened);
-    }
-
-    /// Whether a slot's chunk is closed.
-    #[inline]
-    pub(crate) fn is_closed(&self, number: u32) -> bool {
-        self.chunks[(number >> self.shift) as usize].listing == Listing::Closed
+        None
     }
 
     /// The bytes of a slot.
@@ -242,9 +251,12 @@ impl SlotArena {
 
     /// Bytes that were allocated, with all bookkeeping.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.held_bytes
-            + self.chunks.capacity() * size_of::<Chunk>()
-            + (self.with_room.capacity() + self.empty.capacity()) * size_of::<u32>()
+        self.held_bytes + self.chunks.capacity() * size_of::<Chunk>() + self.lists_bytes()
+    }
+
+    fn lists_bytes(&self) -> usize {
+        let numbers = self.with_room.capacity() + self.empty.capacity() + self.closed.capacity();
+        numbers * size_of::<u32>()
     }
 
     /// Slots in use.
@@ -383,14 +395,12 @@ mod tests {
             if step % 3 == 0 {
                 let (before, sparse) = (arena.held_bytes, arena.sparse_bytes());
                 arena.close_sparse();
-                for (number, _) in &mut numbers {
-                    if arena.is_closed(*number) {
-                        let moved = arena.copy(*number);
-                        arena.release(*number);
-                        *number = moved;
-                    }
+                while let Some(number) = arena.next_closed() {
+                    let moved = arena.copy(number);
+                    arena.release(number);
+                    let mut all = numbers.iter_mut();
+                    all.find(|(known, _)| *known == number).expect("in use").0 = moved;
                 }
-                arena.open_closed();
                 assert_eq!(arena.held_bytes, before - sparse);
                 assert_eq!(arena.sparse_bytes(), 0);
             }
@@ -406,13 +416,16 @@ mod tests {
     fn chunks_that_were_closed_are_filled_again() {
         let mut arena = SlotArena::new(1 << 14, CHUNK_BYTES_MAX);
         let numbers: Vec<u32> = (0..64).map(|_| arena.allocate()).collect();
+        for number in &numbers {
+            arena.get_mut(*number)[0] = 1;
+        }
         numbers
             .iter()
             .filter(|number| *number % 2 == 0)
             .for_each(|number| arena.release(*number));
         let held = arena.held_bytes;
         arena.close_sparse();
-        arena.open_closed();
+        while arena.next_closed().is_some() {}
         for _ in 0..32 {
             arena.allocate();
         }

@@ -346,25 +346,25 @@ impl Table {
         self.rows.close_sparse();
     }
 
-    /// Moves a row and its texts out of closed chunks; whether they were in one. A row that is kept for a waiting
-    /// transaction, which knows its number, stays.
-    pub(crate) fn leave_closed(&mut self, id: TupleId) -> bool {
-        let is_moved = self.layout.has_texts() && self.rows.move_text(&self.layout, id);
-        if !self.rows.slots.is_closed(id.0) || self.is_pinned(id) {
-            return is_moved;
+    /// Moves the next row, or the next row's texts, out of a closed chunk: the bytes that moved; `None` when nothing is
+    /// left. A row that is kept for a waiting transaction, which knows its number, stays.
+    pub(crate) fn leave_closed(&mut self) -> Option<usize> {
+        let Some(id) = self.rows.next_closed() else {
+            return self.rows.leave_closed_text(&self.layout);
+        };
+        if !self.is_pinned(id) {
+            self.move_row(id);
         }
-        // A snapshot visits rows by their numbers.
-        self.capture_row(id);
-        let moved = self.rows.copy_slot(id);
-        self.each_key_of(moved, |index, key| index.repoint(key, moved.into()));
-        self.chain.replace(&mut self.rows.slots, id, moved);
-        self.rows.slots.release(id.0);
-        true
+        Some(self.layout.body_bytes())
     }
 
-    /// Opens what is left of closed chunks.
-    pub(crate) fn open_closed(&mut self) {
-        self.rows.open_closed();
+    fn move_row(&mut self, id: TupleId) {
+        // A snapshot visits rows by their numbers.
+        self.capture_row(id);
+        let copy = self.rows.copy_row(&self.layout, id);
+        self.each_key_of(copy, |index, key| index.repoint(key, copy.into()));
+        self.chain.replace(&mut self.rows.slots, id, copy);
+        self.rows.slots.release(id.0);
     }
 
     /// Notes an evicted row without index entries; sets its text number to 0, as on disk.

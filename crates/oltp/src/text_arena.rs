@@ -1,12 +1,17 @@
 //! The texts of rows: one piece of memory a row, of about the size that it needs.
 //!
 //! Sizes fall into classes, eight to each doubling, so that at most an eighth is lost; a class is a
-//! [`SlotArena`]. Whoever holds a number also knows the length, and the length names the class.
+//! [`SlotArena`]. Whoever holds a number also knows the length, and the length names the class. Before each text stands
+//! whose it is, so that texts can be moved out of closed chunks.
 
+use crate::pointer::TupleId;
 use crate::slot_arena::SlotArena;
 
 /// A row's texts together have at most so many bytes.
 pub const TEXT_BYTES_MAX: usize = u16::MAX as usize;
+
+/// A byte that is not 0, and the number of the text's row.
+const OWNER_BYTES: usize = 1 + size_of::<u32>();
 
 /// Up to here classes are this far apart.
 const STEP_BYTES: usize = 16;
@@ -21,11 +26,15 @@ pub(crate) struct TextArena {
     classes: Vec<Option<SlotArena>>,
     chunk_bytes: usize,
     live_bytes: usize,
+    held_bytes: usize,
+    /// Classes before this one have no closed chunks.
+    closed_from: usize,
 }
 
-/// The class of a length, and its size.
+/// The class of a text of this length, and its size.
 fn class_of(length: usize) -> (usize, usize) {
     debug_assert!((1..=TEXT_BYTES_MAX).contains(&length));
+    let length = length + OWNER_BYTES;
     if length <= LINEAR_BYTES {
         let class = (length - 1) / STEP_BYTES;
         return (class, (class + 1) * STEP_BYTES);
@@ -45,11 +54,13 @@ impl TextArena {
             classes: Vec::new(),
             chunk_bytes,
             live_bytes: 0,
+            held_bytes: 0,
+            closed_from: 0,
         }
     }
 
-    /// Keeps a copy of the text; an empty one takes nothing.
-    pub(crate) fn insert(&mut self, text: &[u8]) -> TextNumber {
+    /// Keeps a copy of a row's text; an empty one takes nothing.
+    pub(crate) fn insert(&mut self, text: &[u8], owner: TupleId) -> TextNumber {
         if text.is_empty() {
             return TextNumber(0);
         }
@@ -59,8 +70,12 @@ impl TextArena {
         }
         let new = || SlotArena::new(size, self.chunk_bytes);
         let arena = self.classes[class].get_or_insert_with(new);
+        let before = arena.held_bytes();
         let number = arena.allocate();
-        arena.get_mut(number)[..text.len()].copy_from_slice(text);
+        self.held_bytes += arena.held_bytes() - before;
+        let slot = arena.get_mut(number);
+        set_owner(slot, owner);
+        slot[OWNER_BYTES..][..text.len()].copy_from_slice(text);
         self.live_bytes += size;
         TextNumber(number)
     }
@@ -69,7 +84,10 @@ impl TextArena {
     pub(crate) fn remove(&mut self, number: TextNumber, length: usize) {
         if length > 0 {
             let (class, size) = class_of(length);
-            self.class_mut(class).release(number.0);
+            let arena = self.classes[class].as_mut().expect("a text has a class");
+            let before = arena.held_bytes();
+            arena.release(number.0);
+            self.held_bytes = self.held_bytes + arena.held_bytes() - before;
             self.live_bytes -= size;
         }
     }
@@ -81,7 +99,8 @@ impl TextArena {
             return &[];
         }
         let arena = self.classes[class_of(length).0].as_ref();
-        &arena.expect("a text has a class").get(number.0)[..length]
+        let slot = arena.expect("a text has a class").get(number.0);
+        &slot[OWNER_BYTES..][..length]
     }
 
     /// The text, to write over.
@@ -89,7 +108,14 @@ impl TextArena {
         if length == 0 {
             return &mut [];
         }
-        &mut self.class_mut(class_of(length).0).get_mut(number.0)[..length]
+        &mut self.slot_mut(number, length)[OWNER_BYTES..][..length]
+    }
+
+    /// The text is another row's from now on.
+    pub(crate) fn set_owner(&mut self, number: TextNumber, length: usize, owner: TupleId) {
+        if length > 0 {
+            set_owner(self.slot_mut(number, length), owner);
+        }
     }
 
     /// Bytes in use, each text as large as its class.
@@ -99,8 +125,7 @@ impl TextArena {
 
     /// Bytes that were allocated.
     pub(crate) fn held_bytes(&self) -> usize {
-        let classes = self.classes.iter().flatten().map(SlotArena::held_bytes);
-        classes.sum::<usize>() + self.classes.capacity() * size_of::<Option<SlotArena>>()
+        self.held_bytes + self.classes.capacity() * size_of::<Option<SlotArena>>()
     }
 
     /// Bytes that would be given back if the texts of each class lay as closely as can be.
@@ -111,35 +136,48 @@ impl TextArena {
 
     /// See [`SlotArena::close_sparse`].
     pub(crate) fn close_sparse(&mut self) {
-        self.each_class(SlotArena::close_sparse);
-    }
-
-    /// See [`SlotArena::open_closed`].
-    pub(crate) fn open_closed(&mut self) {
-        self.each_class(SlotArena::open_closed);
-    }
-
-    /// Moves a text out of a closed chunk; `None` when it is in none.
-    pub(crate) fn leave_closed(&mut self, number: TextNumber, length: usize) -> Option<TextNumber> {
-        if length == 0 {
-            return None;
+        for arena in self.classes.iter_mut().flatten() {
+            let before = arena.held_bytes();
+            arena.close_sparse();
+            self.held_bytes = self.held_bytes + arena.held_bytes() - before;
         }
-        let arena = self.class_mut(class_of(length).0);
-        if !arena.is_closed(number.0) {
-            return None;
+        self.closed_from = 0;
+    }
+
+    /// Moves the next text out of a closed chunk. Gives its new number, whose it is, and the bytes that it takes.
+    pub(crate) fn leave_closed(&mut self) -> Option<(TextNumber, TupleId, usize)> {
+        for class in self.closed_from..self.classes.len() {
+            self.closed_from = class;
+            let Some(arena) = &mut self.classes[class] else {
+                continue;
+            };
+            if let Some(number) = arena.next_closed() {
+                let before = arena.held_bytes();
+                let moved = arena.copy(number);
+                arena.release(number);
+                self.held_bytes = self.held_bytes + arena.held_bytes() - before;
+                let slot = arena.get(moved);
+                return Some((TextNumber(moved), owner(slot), slot.len()));
+            }
         }
-        let moved = arena.copy(number.0);
-        arena.release(number.0);
-        Some(TextNumber(moved))
+        None
     }
 
-    fn each_class(&mut self, change: impl FnMut(&mut SlotArena)) {
-        self.classes.iter_mut().flatten().for_each(change);
+    fn slot_mut(&mut self, number: TextNumber, length: usize) -> &mut [u8] {
+        let class = self.classes[class_of(length).0].as_mut();
+        class.expect("a text has a class").get_mut(number.0)
     }
+}
 
-    fn class_mut(&mut self, class: usize) -> &mut SlotArena {
-        self.classes[class].as_mut().expect("a text has a class")
-    }
+fn set_owner(slot: &mut [u8], owner: TupleId) {
+    slot[0] = 1;
+    slot[1..OWNER_BYTES].copy_from_slice(&owner.0.to_le_bytes());
+}
+
+fn owner(slot: &[u8]) -> TupleId {
+    TupleId(u32::from_le_bytes(
+        slot[1..OWNER_BYTES].try_into().expect("four bytes"),
+    ))
 }
 
 #[cfg(test)]
@@ -151,9 +189,10 @@ mod tests {
         let mut before = (0, 0);
         for length in 1..=TEXT_BYTES_MAX {
             let (class, size) = class_of(length);
-            assert!(size >= length);
+            let needed = length + OWNER_BYTES;
+            assert!(size >= needed);
             assert!(
-                size - length < STEP_BYTES.max(length / 8 + 1),
+                size - needed < STEP_BYTES.max(needed / 8 + 1),
                 "{length}: {size}"
             );
             if (class, size) != before {

@@ -13,13 +13,16 @@ use crate::anti_cache::{AntiCache, Fetched, Pin};
 use crate::call::{Call, Ticket};
 use crate::evicted_entries::BlockId;
 use crate::expected_calls::Declared;
-use crate::memory_budget::MOVED_MAX;
 use crate::partition::Partition;
 use crate::pointer::Target;
 use crate::procedure::ProcedureNumber;
 use crate::shared_calls::SharedCallNumber;
 use crate::stop::Stop;
 use crate::transaction::{Circumstances, Want};
+
+/// Rows that one step brings back before it leaves the others to the next one: with rows of 1 KB, and the calls that
+/// waited for them, a third of a millisecond.
+const RETURNED_MAX: u64 = 128;
 
 /// A call that waits, or what a call on several partitions needs of this one.
 pub(crate) struct WaitingCall {
@@ -261,7 +264,7 @@ impl Partition {
         self.waiting.fetched.extend(read);
         if !self.waiting.fetched.is_empty() {
             let begun = self.clock.monotonic();
-            let enough = self.anti_cache_statistics().returned_rows + MOVED_MAX;
+            let enough = self.anti_cache_statistics().returned_rows + RETURNED_MAX;
             while self.anti_cache_statistics().returned_rows < enough
                 && let Some(fetched) = self.waiting.fetched.pop_front()
             {

@@ -5,36 +5,26 @@
 //!
 //! 1. The table with the most to give back is chosen, and its emptiest chunks are closed, those of rows and of each size of
 //!    texts: as many as the others have room for.
-//! 2. All rows of the table are visited, a slice between two calls, and those that lie in closed chunks, or their
-//!    texts, move to open ones. A chunk that has become empty is given back.
-//! 3. In the end what is left of closed chunks (rows that are kept for waiting transactions) is opened.
+//! 2. What is in them moves to the others, some rows and texts between two calls. A chunk that has become empty is given
+//!    back; one that has not, because of rows that are kept for waiting transactions, is open again.
 //!
-//! A row that moves costs as much as one that goes to disk, and frees as much; the visit costs a look at every row of the table.
-//! So it should not begin before there is something to gain.
+//! A row that moves costs as much as one that goes to disk, and frees as much.
 
-use crate::pointer::TupleId;
-use crate::slot_arena::Visit;
+use super::AntiCache;
+use super::moves::Moves;
 use crate::table::Table;
 
-/// Slots that a slice looks at: a tenth of a millisecond.
-const LOOKS_MAX: u32 = 4_096;
-
-/// Where the visit is.
+/// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Defragmentation {
-    visit: Option<Place>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    table: usize,
-    from: u32,
+    /// The table with closed chunks.
+    table: Option<usize>,
 }
 
 impl Defragmentation {
     /// Whether a table is being visited.
     pub(crate) fn is_running(self) -> bool {
-        self.visit.is_some()
+        self.table.is_some()
     }
 
     /// Begins with the table that has most to give back, if that is so much at least.
@@ -47,35 +37,24 @@ impl Defragmentation {
             return false;
         }
         tables[table].close_sparse();
-        self.visit = Some(Place { table, from: 0 });
+        self.table = Some(table);
         true
     }
+}
 
-    /// Goes on with the visit until so many rows have moved, or for one slice. Returns how many have.
-    pub(crate) fn advance(&mut self, tables: &mut [Table], moves_max: u64) -> u64 {
-        let Some(mut place) = self.visit.take() else {
-            return 0;
+impl AntiCache {
+    /// Goes on while there may be moves.
+    pub(crate) fn defragment(&mut self, tables: &mut [Table], moves: &mut Moves) {
+        let Some(table) = self.defragmentation.table else {
+            return;
         };
-        let table = &mut tables[place.table];
-        let (mut looks, mut moves) = (0, 0);
-        while looks < LOOKS_MAX && moves < moves_max {
-            match table.next_row(place.from, LOOKS_MAX - looks) {
-                Visit::Used(number) => {
-                    looks += (number - place.from).min(LOOKS_MAX) + 1;
-                    place.from = number + 1;
-                    moves += u64::from(table.leave_closed(TupleId(number)));
-                }
-                Visit::GoOnAt(number) => {
-                    place.from = number;
-                    break;
-                }
-                Visit::End => {
-                    table.open_closed();
-                    return moves;
-                }
-            }
+        while !moves.are_used_up() {
+            let Some(bytes) = tables[table].leave_closed() else {
+                self.defragmentation.table = None;
+                return;
+            };
+            moves.take(1, bytes);
+            self.statistics.moved_rows += 1;
         }
-        self.visit = Some(place);
-        moves
     }
 }

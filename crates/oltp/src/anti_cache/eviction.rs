@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::AntiCache;
 use super::block::BlockBuilder;
 use super::block_files::WriteJob;
+use super::moves::Moves;
 use crate::evicted_entries::BlockId;
 use crate::lru_chain::ChainKind;
 use crate::table::Table;
@@ -22,8 +23,18 @@ use crate::table::Table;
 const PASSED_MAX: usize = 1_000;
 
 impl AntiCache {
+    /// Evicts a block of rows, unless enough has moved or the writer is behind; `false` when nothing was evicted.
+    pub(crate) fn evict(&mut self, tables: &mut [Table], time_us: i64, moves: &mut Moves) -> bool {
+        let before = self.statistics.evicted_rows;
+        let is_evicted =
+            !moves.are_used_up() && !self.is_writer_behind() && self.evict_slice(tables, time_us);
+        let rows = self.statistics.evicted_rows - before;
+        moves.take(rows, self.options.block_bytes);
+        is_evicted
+    }
+
     /// Evicts one block of rows; `false` when there is nothing to evict.
-    pub(crate) fn evict_slice(&mut self, tables: &mut [Table], time_us: i64) -> bool {
+    fn evict_slice(&mut self, tables: &mut [Table], time_us: i64) -> bool {
         let Some(number) = self.choose(tables) else {
             return false;
         };

@@ -7,6 +7,7 @@
 //! * [`eviction`]: from memory to a block, a slice at a time.
 //! * [`defragmentation`]: what lies between rows in memory is given back.
 //! * [`uneviction`]: from a block to memory, when it has arrived.
+//! * [`moves`]: how much of it at a time.
 //! * [`pins`]: what was fetched stays until it was used.
 //!
 //! A block is in memory until it was written, and is read from there. Everything here runs in the
@@ -17,6 +18,7 @@ mod block_files;
 mod block_table;
 mod defragmentation;
 mod eviction;
+mod moves;
 mod open_files;
 mod pins;
 mod uneviction;
@@ -41,6 +43,7 @@ use block_files::WriteJob;
 pub(crate) use block_files::{Fetched, FileNumber};
 use block_table::BlockTable;
 use defragmentation::Defragmentation;
+pub(crate) use moves::Moves;
 pub(crate) use pins::{Pin, Pins};
 
 /// The partition's side of the anti-cache.

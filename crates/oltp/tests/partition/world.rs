@@ -71,7 +71,7 @@ pub fn tight(cold: i64, warm: i64) -> AntiCacheOptions {
         block_bytes: 2_048,
         blocks_per_file: 4,
         buffers_max: 8,
-        ..AntiCacheOptions::new(partition.memory().live_bytes + (94 << 10))
+        ..AntiCacheOptions::new(partition.memory().live_bytes + (100 << 10))
     }
 }
 
@@ -148,7 +148,12 @@ pub fn run(partition: &mut Partition, operations: &[Operation]) -> Option<Vec<u8
             Err(refusal) => panic!("{refusal}"),
         }
     }
-    panic!("there is no room: {:?}", partition.memory());
+    panic!(
+        "there is no room: {:?} {:?} {:?}",
+        partition.memory(),
+        partition.table_statistics(),
+        partition.anti_cache_statistics()
+    );
 }
 
 /// Runs a transaction to its end, unless it is refused.
