@@ -6,7 +6,7 @@
 //!   `shared_calls`: those that wait.
 //! * [`procedure`], [`transaction`], [`statement`], [`row`], [`stop`]: what a procedure sees; [`parameters`]: its
 //!   parameters and replies as bytes.
-//! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `text_arena`, `index`, `key_layout`: how
+//! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `chunk_memory`, `text_arena`, `index`, `key_layout`: how
 //!   rows are kept and found. `undo`: how changes are taken back.
 //! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back; `memory_budget`: when.
 //! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
@@ -21,6 +21,7 @@ mod attempt;
 pub mod call;
 mod cell;
 pub mod change_feed;
+mod chunk_memory;
 mod command_log;
 pub mod digest;
 pub mod error;

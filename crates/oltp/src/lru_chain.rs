@@ -275,7 +275,6 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
-    use crate::slot_arena::CHUNK_BYTES_MAX;
 
     fn order(chain: &LruChain, rows: &SlotArena) -> Vec<u32> {
         let mut found = Vec::new();
@@ -318,7 +317,7 @@ mod tests {
     fn the_chain_is_the_order_of_use() {
         for kind in [ChainKind::Single, ChainKind::Double, ChainKind::Lazy] {
             let mut random = StdRng::seed_from_u64(1);
-            let mut rows = SlotArena::new(16, CHUNK_BYTES_MAX);
+            let mut rows = SlotArena::new(16, 1 << 16);
             let mut chain = LruChain::new(kind);
             let mut model = Model::default();
             for _ in 0..5_000 {
@@ -404,7 +403,7 @@ mod tests {
         const ROWS_MAX: usize = KEYS / 8;
         const WARM_UP: usize = 400_000;
         const USES: usize = 400_000;
-        let (mut rows, mut chain) = (SlotArena::new(16, CHUNK_BYTES_MAX), LruChain::new(kind));
+        let (mut rows, mut chain) = (SlotArena::new(16, 1 << 16), LruChain::new(kind));
         let mut keys = Skewed::new(KEYS, skew);
         let mut chance = StdRng::seed_from_u64(8);
         let mut in_memory = vec![None; KEYS];

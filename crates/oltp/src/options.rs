@@ -2,7 +2,6 @@
 
 use crate::error::PrimaryError;
 use crate::lru_chain::ChainKind;
-use crate::slot_arena::CHUNK_BYTES_MAX;
 use crate::text_arena::TEXT_BYTES_MAX;
 
 /// Which rows of a fetched block go back into memory.
@@ -23,9 +22,12 @@ pub enum Sampling {
     Accesses(f64),
 }
 
-/// Chunks that the memory has room for, at least, but for the smallest memories.
+/// Chunks that a memory has room for, but for the smallest: so many that a table's many sizes of texts, each with
+/// a chunk that is filled in part, do not weigh. With more memory chunks have 256 KiB, up to the second number of them.
 const CHUNKS_MIN: usize = 1_024;
-const CHUNK_BYTES_MIN: usize = 1024;
+const CHUNKS_MAX: usize = 16_384;
+const CHUNK_BYTES_MIN: usize = 1 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// The anti-cache of a partition.
 #[derive(Clone, Debug)]
@@ -76,11 +78,12 @@ impl AntiCacheOptions {
         }
     }
 
-    /// Bytes of memory for rows that are allocated at a time, about: so little that a table's many sizes of texts, each with
-    /// a chunk that is filled in part, do not weigh.
+    /// Bytes of memory for rows that are allocated at a time, about.
     pub(crate) fn chunk_bytes(&self) -> usize {
-        let share = (self.memory_bytes / CHUNKS_MIN).max(1);
-        (1 << share.ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
+        let share = |chunks: usize| 1_usize << (self.memory_bytes / chunks).max(1).ilog2();
+        share(CHUNKS_MIN)
+            .clamp(CHUNK_BYTES_MIN, CHUNK_BYTES)
+            .max(share(CHUNKS_MAX))
     }
 
     /// Whether the numbers make sense.

@@ -24,6 +24,7 @@ use crate::anti_cache::{AntiCache, BlockFiles};
 use crate::attempt::changed_rows;
 use crate::call::Call;
 use crate::change_feed::{ChangeFeed, ChangedRows, FeedStart, FeedWriter};
+use crate::chunk_memory::CHUNK_BYTES_UNBOUND;
 use crate::command_log::{
     CommandLog, LogWriter, ReadLog, SegmentNumber, check_reaches, read_segments,
 };
@@ -36,7 +37,6 @@ use crate::partition_set::PartitionPlace;
 use crate::procedure::{Procedure, find_procedure};
 use crate::random::Random;
 use crate::schema::{TableDefinition, TableNumber};
-use crate::slot_arena::CHUNK_BYTES_MAX;
 use crate::snapshot::{
     KEPT_MAX, MANIFEST_NAME, ReplayTime, SnapshotRecord, Snapshots, read_manifest, remove_leftovers,
 };
@@ -149,7 +149,7 @@ impl Partition {
             .map_or(ChainKind::None, |options| options.chain);
         let chunk_bytes = options
             .as_ref()
-            .map_or(CHUNK_BYTES_MAX, AntiCacheOptions::chunk_bytes);
+            .map_or(CHUNK_BYTES_UNBOUND, AntiCacheOptions::chunk_bytes);
         let mut made = Vec::new();
         for (number, definition) in plan.tables.iter().enumerate() {
             definition.check()?;

@@ -14,8 +14,7 @@
 //! **Invariants:** a number is valid from `allocate` to `release`, then it may come again; slots do not
 //! move by themselves. Does not know what is in a slot: whoever reads a released slot reads garbage.
 
-/// About so many bytes are allocated at a time where memory has no bound, and at most where it has.
-pub(crate) const CHUNK_BYTES_MAX: usize = 256 << 10;
+use crate::chunk_memory::ChunkMemory;
 
 /// The end of a chain of free slots. A chunk has fewer slots than this.
 const NONE: u32 = u32::MAX;
@@ -51,9 +50,8 @@ pub(crate) enum Visit {
     End,
 }
 
-/// `bytes` is empty while the chunk's memory is given back.
 struct Chunk {
-    bytes: Box<[u8]>,
+    memory: ChunkMemory,
     free: u32,
     /// Slots from here on were never used.
     fresh: u32,
@@ -101,7 +99,7 @@ impl SlotArena {
         } else {
             let slot = chunk.free;
             let at = slot as usize * slot_bytes;
-            chunk.free = read_u32(&chunk.bytes[at + 1..]);
+            chunk.free = read_u32(&chunk.memory.bytes()[at + 1..]);
             slot
         };
         chunk.live += 1;
@@ -119,8 +117,9 @@ impl SlotArena {
         let slot = number & ((1 << self.shift) - 1);
         let chunk = &mut self.chunks[chunk_number];
         assert!(chunk.live > 0, "a slot is released once");
-        chunk.bytes[at] = 0;
-        chunk.bytes[at + 1..at + 5].copy_from_slice(&chunk.free.to_le_bytes());
+        let slot_head = &mut chunk.memory.bytes_mut()[at..at + FREE_SLOT_BYTES];
+        slot_head[0] = 0;
+        slot_head[1..].copy_from_slice(&chunk.free.to_le_bytes());
         chunk.free = slot;
         chunk.live -= 1;
         self.live -= 1;
@@ -129,8 +128,8 @@ impl SlotArena {
             self.with_room.push(chunk_number as u32);
         }
         if chunk.live == 0 {
-            self.held_bytes -= chunk.bytes.len();
-            chunk.bytes = Box::default();
+            self.held_bytes -= chunk.memory.bytes().len();
+            chunk.memory = ChunkMemory::default();
             (chunk.free, chunk.fresh) = (NONE, 0);
             if chunk.listing == Listing::Closed {
                 chunk.listing = Listing::Empty;
@@ -145,13 +144,16 @@ impl SlotArena {
         let ((from_chunk, from_at), (to_chunk, to_at)) = (self.place(from), self.place(to));
         if from_chunk == to_chunk {
             let slot = from_at..from_at + self.slot_bytes;
-            self.chunks[to_chunk].bytes.copy_within(slot, to_at);
+            self.chunks[to_chunk]
+                .memory
+                .bytes_mut()
+                .copy_within(slot, to_at);
             return to;
         }
         let both = self.chunks.get_disjoint_mut([from_chunk, to_chunk]);
         let [source, target] = both.expect("two chunks that there are");
-        target.bytes[to_at..to_at + self.slot_bytes]
-            .copy_from_slice(&source.bytes[from_at..from_at + self.slot_bytes]);
+        let slot = &source.memory.bytes()[from_at..from_at + self.slot_bytes];
+        target.memory.bytes_mut()[to_at..to_at + self.slot_bytes].copy_from_slice(slot);
         to
     }
 
@@ -165,7 +167,7 @@ impl SlotArena {
     pub(crate) fn close_sparse(&mut self) {
         let numbers = 0..self.chunks.len() as u32;
         let mut held: Vec<u32> = numbers
-            .filter(|number| !self.chunks[*number as usize].bytes.is_empty())
+            .filter(|number| !self.chunks[*number as usize].memory.bytes().is_empty())
             .collect();
         held.sort_unstable_by_key(|number| self.chunks[*number as usize].live);
         let kept = self.live.div_ceil(1 << self.shift);
@@ -188,7 +190,8 @@ impl SlotArena {
             let chunk = &mut self.chunks[number as usize];
             if chunk.listing == Listing::Closed {
                 let slots = self.visited..chunk.fresh;
-                let is_used = |slot: &u32| chunk.bytes[*slot as usize * self.slot_bytes] != 0;
+                let is_used =
+                    |slot: &u32| chunk.memory.bytes()[*slot as usize * self.slot_bytes] != 0;
                 if let Some(slot) = slots.into_iter().find(is_used) {
                     self.visited = slot + 1;
                     return Some((number << self.shift) | slot);
@@ -207,21 +210,22 @@ impl SlotArena {
     #[inline]
     pub(crate) fn get(&self, number: u32) -> &[u8] {
         let (chunk, at) = self.place(number);
-        &self.chunks[chunk].bytes[at..at + self.slot_bytes]
+        &self.chunks[chunk].memory.bytes()[at..at + self.slot_bytes]
     }
 
     /// The same of a number that may be of no slot any more, while there is memory for it.
     #[inline]
     pub(crate) fn get_if_any(&self, number: u32) -> Option<&[u8]> {
         let (chunk, at) = self.place(number);
-        self.chunks.get(chunk)?.bytes.get(at..at + self.slot_bytes)
+        let memory = &self.chunks.get(chunk)?.memory;
+        memory.bytes().get(at..at + self.slot_bytes)
     }
 
     /// The bytes of a slot, to write.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> &mut [u8] {
         let (chunk, at) = self.place(number);
-        &mut self.chunks[chunk].bytes[at..at + self.slot_bytes]
+        &mut self.chunks[chunk].memory.bytes_mut()[at..at + self.slot_bytes]
     }
 
     /// The first slot from this number on whose first byte is not 0, after a look at so many at most.
@@ -235,7 +239,7 @@ impl SlotArena {
             let slot = number & ((1 << self.shift) - 1);
             if slot >= of_number.fresh {
                 number = ((chunk as u32) + 1) << self.shift;
-            } else if of_number.bytes[slot as usize * self.slot_bytes] != 0 {
+            } else if of_number.memory.bytes()[slot as usize * self.slot_bytes] != 0 {
                 return Visit::Used(number);
             } else {
                 number += 1;
@@ -275,7 +279,7 @@ impl SlotArena {
     fn chunk_with_room(&mut self) -> u32 {
         while let Some(&number) = self.with_room.last() {
             let chunk = &mut self.chunks[number as usize];
-            if !chunk.bytes.is_empty() {
+            if !chunk.memory.bytes().is_empty() {
                 return number;
             }
             chunk.listing = Listing::Empty;
@@ -287,7 +291,7 @@ impl SlotArena {
             &mut self.chunks[number as usize],
             self.slot_bytes << self.shift,
         );
-        chunk.bytes = vec![0; bytes].into_boxed_slice();
+        chunk.memory = ChunkMemory::zeros(bytes);
         chunk.listing = Listing::WithRoom;
         self.held_bytes += bytes;
         self.with_room.push(number);
@@ -298,7 +302,7 @@ impl SlotArena {
     fn list_empty(&mut self) {
         self.empty.clear();
         for (number, chunk) in self.chunks.iter_mut().enumerate() {
-            if chunk.bytes.is_empty() {
+            if chunk.memory.bytes().is_empty() {
                 chunk.listing = Listing::Empty;
                 self.empty.push(number as u32);
             }
@@ -310,7 +314,7 @@ impl SlotArena {
         let most = crate::pointer::NUMBERS_MAX >> self.shift;
         assert!(number < most, "a table has at most 2^31 rows in memory");
         self.chunks.push(Chunk {
-            bytes: Box::default(),
+            memory: ChunkMemory::default(),
             free: NONE,
             fresh: 0,
             live: 0,
@@ -347,7 +351,7 @@ mod tests {
     /// back and used again.
     #[test]
     fn slots_keep_their_bytes_and_empty_chunks_go() {
-        let mut arena = SlotArena::new(1 << 14, CHUNK_BYTES_MAX);
+        let mut arena = SlotArena::new(1 << 14, 256 << 10);
         let numbers: Vec<u32> = (0..100).map(|_| arena.allocate()).collect();
         for &number in &numbers {
             arena.get_mut(number).fill(number as u8);
@@ -414,7 +418,7 @@ mod tests {
     /// Closed chunks from which nothing was moved are open again afterwards, and are filled.
     #[test]
     fn chunks_that_were_closed_are_filled_again() {
-        let mut arena = SlotArena::new(1 << 14, CHUNK_BYTES_MAX);
+        let mut arena = SlotArena::new(1 << 14, 256 << 10);
         let numbers: Vec<u32> = (0..64).map(|_| arena.allocate()).collect();
         for number in &numbers {
             arena.get_mut(*number)[0] = 1;

@@ -16,6 +16,9 @@ use tpcc::{calls, dump, load, schema};
 /// Commits that may wait for the log.
 const UNACKNOWLEDGED_MAX: u64 = 1 << 16;
 
+/// Refusals of a call after which there will be no room.
+pub const REFUSALS_MAX: usize = 1_000_000;
+
 /// The partition, without rows.
 pub fn open(folder: &Path, anti_cache: Option<AntiCacheOptions>) -> Result<Partition> {
     let plan = PartitionPlan {
@@ -53,14 +56,16 @@ pub fn check(partition: &mut Partition, scale: &Scale) -> Result<()> {
 }
 
 fn run_to_end(partition: &mut Partition, call: Call<'_>, reply: &mut Vec<u8>) -> Result<()> {
-    let mut completed = Vec::new();
+    let (mut completed, mut refusals) = (Vec::new(), 0);
     let mut outcome = partition.execute(call, reply);
     loop {
         match outcome {
             Outcome::Committed(_) => return Ok(()),
             Outcome::Stopped(stop) => bail!(stop),
             Outcome::Refused(Refusal::Poisoned) => bail!(Refusal::Poisoned),
-            Outcome::Refused(_) => {
+            Outcome::Refused(refusal) => {
+                refusals += 1;
+                ensure!(refusals < REFUSALS_MAX, "refused for good: {refusal}");
                 partition.poll(&mut completed)?;
                 thread::yield_now();
                 outcome = partition.execute(call, reply);

@@ -2,7 +2,7 @@
 //!
 //! * [`key`]: keys on their way to an index; [`stored_key`]: a key as an index keeps it, three forms of it.
 //! * [`number_hash_index`], [`bytes_hash_index`]: by the whole key.
-//! * [`ordered_index`]: a B+tree; [`tree_nodes`]: its nodes.
+//! * [`ordered_index`]: a B+tree; [`tree_nodes`], [`leaf`]: its nodes.
 //!
 //! An index keeps the whole key, so evicted rows are found, compared and counted without a look at
 //! the disk. An index that is not unique keeps the primary key behind its own, so that entries are
@@ -11,6 +11,7 @@
 
 mod bytes_hash_index;
 mod key;
+mod leaf;
 mod number_hash_index;
 mod ordered_index;
 mod stored_key;

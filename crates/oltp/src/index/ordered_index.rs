@@ -3,7 +3,7 @@
 //! 1. Leaves hold the entries in order and know their neighbours; inner nodes hold, for each child
 //!    but the first, the smallest key that it may have. All leaves are equally deep.
 //! 2. A node that is full is split in the middle, or where its entries have come one behind the other:
-//!    keys that rise leave nearly full nodes behind.
+//!    keys that rise leave nearly full nodes behind. Such a leaf is packed ([`super::leaf`]) if it can be.
 //! 3. A node that has become empty is taken out and waits for its like. Nodes are never merged: what a table has lost it
 //!    tends to gain again, and rows that go to disk stay in their indexes.
 //! 4. The leaf that the newest entry is in is known, with its end: an order's lines come one behind the
@@ -11,13 +11,14 @@
 
 use super::Direction;
 use super::key::{Key, RowKey};
+use super::leaf::Leaf;
 use super::stored_key::StoredKey;
-use super::tree_nodes::{FANOUT, Inner, Leaf, NONE};
+use super::tree_nodes::{FANOUT, Inner, NONE};
 use crate::pointer::Pointer;
 
-/// See the module. Nodes are numbered; every node is an allocation of its own, so that none moves.
+/// See the module. Nodes are numbered; the entries of each are an allocation of its own, so that none moves.
 pub(super) struct OrderedIndex<K> {
-    leaves: Vec<Box<Leaf<K>>>,
+    leaves: Vec<Leaf<K>>,
     inner: Vec<Box<Inner<K>>>,
     free_leaves: Vec<u32>,
     free_inner: Vec<u32>,
@@ -25,6 +26,7 @@ pub(super) struct OrderedIndex<K> {
     /// Inner nodes above each leaf.
     height: usize,
     newest: Option<Newest<K>>,
+    /// Of leaves' entries, and of keys.
     heap_bytes: usize,
 }
 
@@ -40,15 +42,16 @@ type Split<K> = Option<(K, u32)>;
 
 impl<K: StoredKey> OrderedIndex<K> {
     pub(super) fn new() -> Self {
+        let leaf = Leaf::new(NONE, NONE);
         Self {
-            leaves: vec![Box::new(Leaf::new(NONE, NONE))],
+            heap_bytes: leaf.heap_bytes(),
+            leaves: vec![leaf],
             inner: Vec::new(),
             free_leaves: Vec::new(),
             free_inner: Vec::new(),
             root: 0,
             height: 0,
             newest: None,
-            heap_bytes: 0,
         }
     }
 
@@ -68,12 +71,23 @@ impl<K: StoredKey> OrderedIndex<K> {
     }
 
     fn add_leaf(&mut self, leaf: Leaf<K>) -> u32 {
+        self.heap_bytes += leaf.heap_bytes();
         if let Some(number) = self.free_leaves.pop() {
+            self.heap_bytes -= self.leaf(number).heap_bytes();
             *self.leaf_mut(number) = leaf;
             return number;
         }
-        self.leaves.push(Box::new(leaf));
+        self.leaves.push(leaf);
         (self.leaves.len() - 1) as u32
+    }
+
+    /// Changes a leaf, whose form may change by that.
+    fn change_leaf<R>(&mut self, number: u32, change: impl FnOnce(&mut Leaf<K>) -> R) -> R {
+        let leaf = &mut self.leaves[number as usize];
+        let before = leaf.heap_bytes();
+        let result = change(leaf);
+        self.heap_bytes = self.heap_bytes + leaf.heap_bytes() - before;
+        result
     }
 
     fn add_inner(&mut self, inner: Inner<K>) -> u32 {
@@ -98,7 +112,7 @@ impl<K: StoredKey> OrderedIndex<K> {
     pub(super) fn first(&self, key: Key<'_>) -> Option<Pointer> {
         let probe = K::probe(key);
         let leaf = self.leaf(self.leaf_of(probe));
-        leaf.find(probe).map(|at| leaf.pointers()[at])
+        leaf.find(probe).map(|at| leaf.pointer(at))
     }
 
     pub(super) fn pointer_mut(&mut self, key: RowKey<'_>) -> Option<&mut Pointer> {
@@ -112,7 +126,7 @@ impl<K: StoredKey> OrderedIndex<K> {
     pub(super) fn insert(&mut self, key: RowKey<'_>, pointer: Pointer) -> bool {
         let probe = K::probe(key.key);
         let number = self.leaf_to_insert(probe);
-        let leaf = self.leaf_mut(number);
+        let leaf = self.leaf(number);
         let at = leaf.rank(probe);
         if leaf.has_at(at, probe) {
             return false;
@@ -120,7 +134,7 @@ impl<K: StoredKey> OrderedIndex<K> {
         if leaf.is_full() {
             self.insert_and_split(probe, pointer);
         } else {
-            leaf.insert(at, K::store(probe), pointer);
+            self.change_leaf(number, |leaf| leaf.insert(at, K::store(probe), pointer));
         }
         self.heap_bytes += K::heap_bytes(probe);
         true
@@ -137,8 +151,9 @@ impl<K: StoredKey> OrderedIndex<K> {
                 .end
                 .as_ref()
                 .is_none_or(|end| end.compare(probe).is_gt())
-            && let [first, ..] = self.leaf(newest.leaf).keys()
-            && first.compare(probe).is_le()
+            && let leaf = self.leaf(newest.leaf)
+            && !leaf.is_empty()
+            && leaf.with_key(0, |first| first.compare(probe).is_le())
         {
             return newest.leaf;
         }
@@ -189,17 +204,17 @@ impl<K: StoredKey> OrderedIndex<K> {
 
     /// Splits a full leaf and adds an entry to one of the halves.
     fn split_leaf(&mut self, number: u32, probe: K::Probe<'_>, pointer: Pointer) -> (K, u32) {
-        let leaf = self.leaf_mut(number);
-        let at = leaf.rank(probe);
-        let place = leaf.split_place(at);
-        let mut right = Leaf::new(number, leaf.next);
-        leaf.split_off(place, &mut right);
+        let at = self.leaf(number).rank(probe);
+        let (mut right, place) = self.change_leaf(number, |leaf| leaf.split(number, at));
         if at <= place {
-            leaf.insert(at, K::store(probe), pointer);
+            self.change_leaf(number, |leaf| leaf.insert(at, K::store(probe), pointer));
         } else {
             right.insert(at - place, K::store(probe), pointer);
+            if place > FANOUT / 2 {
+                self.change_leaf(number, Leaf::pack);
+            }
         }
-        let (bound, after) = (right.keys()[0].again(), right.next);
+        let (bound, after) = (right.with_key(0, K::again), right.next);
         self.heap_bytes += K::heap_bytes(bound.as_probe());
         let right = self.add_leaf(right);
         self.link(number, right);
@@ -279,7 +294,7 @@ impl<K: StoredKey> OrderedIndex<K> {
         mut visit: impl FnMut(&[u8], Pointer) -> bool,
     ) {
         let (first, last) = (K::probe(from), K::last(to));
-        let mut show = |key: &K, pointer: &Pointer| key.with_encoded(|key| visit(key, *pointer));
+        let mut show = |key: &K, pointer| key.with_encoded(|key| visit(key, pointer));
         match direction {
             Direction::Ascending => self.ascend(first, |key, pointer| {
                 !key.is_behind(last) && show(key, pointer)
@@ -291,12 +306,13 @@ impl<K: StoredKey> OrderedIndex<K> {
     }
 
     /// Entries from the first whose key is not smaller.
-    fn ascend(&self, from: K::Probe<'_>, mut visit: impl FnMut(&K, &Pointer) -> bool) {
+    fn ascend(&self, from: K::Probe<'_>, mut visit: impl FnMut(&K, Pointer) -> bool) {
         let mut leaf = self.leaf(self.leaf_of(from));
         let mut start = leaf.rank(from);
         loop {
-            let mut entries = leaf.keys()[start..].iter().zip(&leaf.pointers()[start..]);
-            if !entries.all(|(key, pointer)| visit(key, pointer)) || leaf.next == NONE {
+            let mut places = start..leaf.len();
+            let goes_on = places.all(|at| leaf.with_key(at, |key| visit(key, leaf.pointer(at))));
+            if !goes_on || leaf.next == NONE {
                 return;
             }
             (leaf, start) = (self.leaf(leaf.next), 0);
@@ -304,38 +320,40 @@ impl<K: StoredKey> OrderedIndex<K> {
     }
 
     /// Entries from the last one that is not behind the end of a range, backwards.
-    fn descend(&self, to: K::Probe<'_>, mut visit: impl FnMut(&K, &Pointer) -> bool) {
+    fn descend(&self, to: K::Probe<'_>, mut visit: impl FnMut(&K, Pointer) -> bool) {
         let mut number = self.root;
         for _ in 0..self.height {
             let inner = self.inner(number);
             number = inner.child(inner.last_child(to));
         }
         let mut leaf = self.leaf(number);
-        let mut end = leaf.keys().partition_point(|key| !key.is_behind(to));
+        let mut end = leaf.rank_of_end(to);
         loop {
-            let mut entries = leaf.keys()[..end].iter().zip(&leaf.pointers()[..end]).rev();
-            if !entries.all(|(key, pointer)| visit(key, pointer)) || leaf.previous == NONE {
+            let mut places = (0..end).rev();
+            let goes_on = places.all(|at| leaf.with_key(at, |key| visit(key, leaf.pointer(at))));
+            if !goes_on || leaf.previous == NONE {
                 return;
             }
             leaf = self.leaf(leaf.previous);
-            end = leaf.keys().len();
+            end = leaf.len();
         }
     }
 
     #[cfg(test)]
     pub(super) fn each_entry(&self, mut visit: impl FnMut(&[u8], Pointer)) {
         for leaf in &self.leaves {
-            for (key, pointer) in leaf.keys().iter().zip(leaf.pointers()) {
-                key.with_encoded(|key| visit(key, *pointer));
+            for at in 0..leaf.len() {
+                let pointer = leaf.pointer(at);
+                leaf.with_key(at, |key| key.with_encoded(|key| visit(key, pointer)));
             }
         }
     }
 
     pub(super) fn held_bytes(&self) -> usize {
         // Nodes that are free wait for their like.
-        self.leaves.len() * size_of::<Leaf<K>>()
+        self.leaves.capacity() * size_of::<Leaf<K>>()
             + self.inner.len() * size_of::<Inner<K>>()
-            + (self.leaves.capacity() + self.inner.capacity()) * size_of::<Box<Leaf<K>>>()
+            + self.inner.capacity() * size_of::<Box<Inner<K>>>()
             + (self.free_leaves.capacity() + self.free_inner.capacity()) * size_of::<u32>()
             + self.heap_bytes
     }

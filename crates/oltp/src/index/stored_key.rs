@@ -33,6 +33,12 @@ pub(super) trait StoredKey: Default {
     /// Shows the encoded key, filled up.
     fn with_encoded<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R;
 
+    /// How far it is behind another key, if that can be told and is little enough.
+    fn distance_from(&self, base: &Self) -> Option<u32>;
+
+    /// The key that is so far behind this one.
+    fn at_distance(&self, distance: u32) -> Self;
+
     /// Bytes that a kept key takes beside itself.
     fn heap_bytes(probe: Self::Probe<'_>) -> usize;
 
@@ -87,6 +93,16 @@ macro_rules! number_key {
             }
 
             #[inline]
+            fn distance_from(&self, base: &Self) -> Option<u32> {
+                self.checked_sub(*base)?.try_into().ok()
+            }
+
+            #[inline]
+            fn at_distance(&self, distance: u32) -> Self {
+                self + <$number>::from(distance)
+            }
+
+            #[inline]
             fn heap_bytes(_: $number) -> usize {
                 0
             }
@@ -128,6 +144,14 @@ impl StoredKey for Box<[u8]> {
 
     fn with_encoded<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R {
         show(self)
+    }
+
+    fn distance_from(&self, _: &Self) -> Option<u32> {
+        None
+    }
+
+    fn at_distance(&self, _: u32) -> Self {
+        unreachable!("it has no distance from any")
     }
 
     fn heap_bytes(probe: &[u8]) -> usize {

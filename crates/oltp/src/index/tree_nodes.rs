@@ -1,28 +1,16 @@
-//! Nodes of a B+tree: their entries are in the nodes themselves, keys beside keys, so that a search in a
-//! node stays in a few lines of the cache.
+//! Inner nodes of a B+tree: their entries are in the nodes themselves, keys beside keys, so that a search in a
+//! node stays in a few lines of the cache. Leaves ([`super::leaf`]) have theirs beside themselves.
 
 use super::stored_key::StoredKey;
-use crate::pointer::Pointer;
 
 /// Entries of a leaf, and children of an inner node, at most.
 pub(super) const FANOUT: usize = 64;
 
 /// Where a full node is split whose newest entry came last.
-const SPLIT_AT_END: usize = FANOUT * 7 / 8;
+pub(super) const SPLIT_AT_END: usize = FANOUT * 7 / 8;
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
-
-/// Entries in order, those before `len`.
-pub(super) struct Leaf<K> {
-    pub(super) previous: u32,
-    pub(super) next: u32,
-    len: u32,
-    /// Where the newest entry is.
-    newest: u32,
-    keys: [K; FANOUT],
-    pointers: [Pointer; FANOUT],
-}
 
 /// Children in order, those before `len`, and the smallest key that each but the first may have.
 pub(super) struct Inner<K> {
@@ -32,112 +20,19 @@ pub(super) struct Inner<K> {
 }
 
 /// Makes room at a place before the end.
-fn open<T>(items: &mut [T], at: usize) {
+pub(super) fn open<T>(items: &mut [T], at: usize) {
     items[at..].rotate_right(1);
 }
 
 /// Closes a place; what was there is at the end.
-fn close<T>(items: &mut [T], at: usize) {
+pub(super) fn close<T>(items: &mut [T], at: usize) {
     items[at..].rotate_left(1);
 }
 
 /// Moves the items from a place on to the beginning of others.
-fn move_end<T: Default>(from: &mut [T], at: usize, to: &mut [T]) {
+pub(super) fn move_end<T: Default>(from: &mut [T], at: usize, to: &mut [T]) {
     for (item, place) in from[at..].iter_mut().zip(to) {
         *place = std::mem::take(item);
-    }
-}
-
-impl<K: StoredKey> Leaf<K> {
-    pub(super) fn new(previous: u32, next: u32) -> Self {
-        Self {
-            previous,
-            next,
-            len: 0,
-            newest: 0,
-            keys: std::array::from_fn(|_| K::default()),
-            pointers: [Pointer::default(); FANOUT],
-        }
-    }
-
-    #[inline]
-    pub(super) fn keys(&self) -> &[K] {
-        &self.keys[..self.len as usize]
-    }
-
-    #[inline]
-    pub(super) fn pointers(&self) -> &[Pointer] {
-        &self.pointers[..self.len as usize]
-    }
-
-    #[inline]
-    pub(super) fn pointer_mut(&mut self, at: usize) -> &mut Pointer {
-        &mut self.pointers[at]
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.len as usize == FANOUT
-    }
-
-    /// The number of entries with smaller keys.
-    #[inline]
-    pub(super) fn rank(&self, probe: K::Probe<'_>) -> usize {
-        self.keys()
-            .partition_point(|key| key.compare(probe).is_lt())
-    }
-
-    /// Whether the entry at a place, if there is one, has this key.
-    #[inline]
-    pub(super) fn has_at(&self, at: usize, probe: K::Probe<'_>) -> bool {
-        let key = self.keys().get(at);
-        key.is_some_and(|key| key.compare(probe).is_eq())
-    }
-
-    /// The place of the entry with this key.
-    #[inline]
-    pub(super) fn find(&self, probe: K::Probe<'_>) -> Option<usize> {
-        let at = self.rank(probe);
-        self.has_at(at, probe).then_some(at)
-    }
-
-    pub(super) fn insert(&mut self, at: usize, key: K, pointer: Pointer) {
-        self.len += 1;
-        let len = self.len as usize;
-        open(&mut self.keys[..len], at);
-        open(&mut self.pointers[..len], at);
-        (self.keys[at], self.pointers[at]) = (key, pointer);
-        self.newest = at as u32;
-    }
-
-    pub(super) fn remove(&mut self, at: usize) {
-        let len = self.len as usize;
-        close(&mut self.keys[..len], at);
-        close(&mut self.pointers[..len], at);
-        self.len -= 1;
-        self.keys[self.len as usize] = K::default();
-    }
-
-    /// Where a full leaf is split that is to get an entry at this place: in the middle; or so that rising
-    /// keys leave nearly full leaves behind, at the end of all or before the first key that they do not
-    /// reach.
-    pub(super) fn split_place(&self, at: usize) -> usize {
-        match at {
-            FANOUT => SPLIT_AT_END,
-            at if at == self.newest as usize + 1 => at,
-            _ => FANOUT / 2,
-        }
-    }
-
-    /// Moves the entries from a place on to an empty leaf.
-    pub(super) fn split_off(&mut self, at: usize, right: &mut Self) {
-        move_end(&mut self.keys, at, &mut right.keys);
-        move_end(&mut self.pointers, at, &mut right.pointers);
-        right.len = self.len - at as u32;
-        self.len = at as u32;
     }
 }
 
