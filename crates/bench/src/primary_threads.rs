@@ -1,5 +1,5 @@
 //! The threads that the primary leaves to its process: one writes the log, for each partition one writes
-//! blocks and two read them, and one writes snapshots where any are made.
+//! blocks and sixteen read them, and one writes snapshots where any are made.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use oltp::{BlockFiles, LogWriter, SnapshotWriter};
 
-/// Threads that read blocks, for each partition.
-const FETCHERS: usize = 2;
+/// Threads that read blocks, for each partition: a solid-state disk serves many reads at once, and they sleep meanwhile.
+const FETCHERS: usize = 16;
 
 /// How long a thread waits for work before it looks whether all is over.
 const PATIENCE: Duration = Duration::from_millis(10);

@@ -11,6 +11,9 @@ pub enum MergeStrategy {
     Tuple,
     /// All.
     Block,
+    /// The rows that are wanted, and all of a block that is wanted again after a few others: rows that went to disk
+    /// together are used one after the other there.
+    Adaptive,
 }
 
 /// What is tracked for the LRU chain.

@@ -6,8 +6,8 @@
 //!   older segments of the log can go.
 //! * A transaction has ended when the log is durable up to what it has seen.
 //!
-//! A *step* is some calls and a look at what came from disk. How long those took in which rows were evicted or
-//! came back is an upper bound of the stall by eviction.
+//! A *step* is some calls and a look at what came from disk. How long the looks took at which rows were evicted or came
+//! back, with the calls that had waited for them, is an upper bound of the stall by eviction.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -122,8 +122,8 @@ struct HedgerowClient<'a> {
 /// What is noted for a task.
 #[derive(Default)]
 struct Marks {
-    /// Steps in which rows were evicted or came back.
-    steps: Vec<Duration>,
+    /// Looks at which rows were evicted or came back.
+    looks: Vec<Duration>,
     calls: u64,
     missed: u64,
     memory_max: usize,
@@ -149,7 +149,6 @@ impl<'a> HedgerowClient<'a> {
         calls: usize,
         checks: &mut Checks,
     ) -> Result<()> {
-        let (moved, before) = (self.moved_rows(), Instant::now());
         for (number, transaction) in transactions.iter().take(calls).enumerate() {
             if let Some(next) = transactions.get(number + Partition::EXPECTED_AHEAD) {
                 self.expect(next);
@@ -157,9 +156,6 @@ impl<'a> HedgerowClient<'a> {
             self.call(transaction, checks)?;
         }
         self.poll(checks)?;
-        if self.moved_rows() != moved {
-            self.marks.steps.push(before.elapsed());
-        }
         let memory = self.partition.memory().held_bytes;
         self.marks.memory_max = self.marks.memory_max.max(memory);
         Ok(())
@@ -202,7 +198,11 @@ impl<'a> HedgerowClient<'a> {
 
     /// Takes what has come from disk, and acknowledges what is durable.
     fn poll(&mut self, checks: &mut Checks) -> Result<()> {
+        let (moved, before) = (self.moved_rows(), Instant::now());
         self.partition.poll(&mut self.completed)?;
+        if self.moved_rows() != moved {
+            self.marks.looks.push(before.elapsed());
+        }
         for completion in std::mem::take(&mut self.completed) {
             let waited = self.waiting.remove(&completion.ticket);
             let transaction = waited.context("nobody waits for this")?;
@@ -347,14 +347,14 @@ impl<'a> YcsbSide for HedgerowYcsb<'a> {
 
     fn marks(&mut self) -> Vec<(String, f64)> {
         let mut marks = std::mem::take(&mut self.clients[0].marks);
-        marks.steps.sort_unstable();
+        marks.looks.sort_unstable();
         let ms = |at: usize| {
             marks
-                .steps
+                .looks
                 .get(at)
-                .map_or(0.0, |step| step.as_secs_f64() * 1e3)
+                .map_or(0.0, |look| look.as_secs_f64() * 1e3)
         };
-        let steps = marks.steps.len();
+        let looks = marks.looks.len();
         let share = |part: f64, whole: f64| part / whole.max(1.0);
         let named = [
             (
@@ -362,10 +362,10 @@ impl<'a> YcsbSide for HedgerowYcsb<'a> {
                 share(marks.missed as f64, marks.calls as f64),
             ),
             (
-                "steps that evict or fetch, p99.9, ms",
-                ms(steps * 999 / 1_000),
+                "looks that evict or fetch, p99.9, ms",
+                ms(looks * 999 / 1_000),
             ),
-            ("longest such step, ms", ms(steps.saturating_sub(1))),
+            ("longest such look, ms", ms(looks.saturating_sub(1))),
             (
                 "memory by budget, at most",
                 share(marks.memory_max as f64, self.budget as f64),

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use contender::tpcc::Scale as Size;
 use contender::tpcc::transactions::Mix;
-use oltp::{AntiCacheOptions, Call, Outcome, Partition};
+use oltp::{AntiCacheOptions, Call, MergeStrategy, Outcome, Partition};
 
 use super::database::{self, Drawn};
 use crate::Scale;
@@ -20,6 +20,9 @@ const TIMES: f64 = 4.0;
 
 /// Transactions of a window, whose rate is one sample.
 const WINDOW: usize = 20_000;
+
+/// Progress is shown once in so many windows.
+const WINDOWS_SHOWN: usize = 10;
 
 /// Calls between two looks at what came from disk.
 const CALLS_BETWEEN_POLLS: usize = 16;
@@ -44,7 +47,10 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
     let memory_bytes = loaded_bytes(&size)? * room;
     results.setting("memory_bytes, growing", memory_bytes);
     let folder = tempfile::tempdir()?;
-    let options = AntiCacheOptions::new(memory_bytes);
+    let options = AntiCacheOptions {
+        merge: MergeStrategy::Adaptive,
+        ..AntiCacheOptions::new(memory_bytes)
+    };
     let mut partition = database::open(folder.path(), Some(options))?;
     let files: Vec<_> = partition.block_files().into_iter().collect();
     beside(partition.log_writer(), &files, || {
@@ -74,6 +80,9 @@ fn grow(partition: &mut Partition, size: &Size, memory_bytes: usize) -> Result<W
         let is_full = run_window(partition, &drawn, memory_bytes, &mut windows)?;
         let rate = WINDOW as f64 / start.elapsed().as_secs_f64();
         windows.times = data_bytes(partition) / memory_bytes as f64;
+        if windows.rates.len() % WINDOWS_SHOWN == 0 {
+            eprintln!("growing: {:.2} x memory, {rate:.0} a second", windows.times);
+        }
         if is_full {
             return Ok(windows);
         }

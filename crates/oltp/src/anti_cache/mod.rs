@@ -23,7 +23,7 @@ mod open_files;
 mod pins;
 mod uneviction;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::evicted_entries::BlockId;
@@ -65,6 +65,8 @@ pub(crate) struct AntiCache {
     /// How much each table is due to give, by its number.
     dues: Vec<f64>,
     pub(crate) defragmentation: Defragmentation,
+    /// Blocks that were read last, the last one first.
+    read_last: VecDeque<BlockId>,
     scratch: RowBuffer,
 }
 
@@ -84,6 +86,7 @@ impl AntiCache {
             left_bytes: 0,
             dues: vec![0.0; tables],
             defragmentation: Defragmentation::default(),
+            read_last: VecDeque::new(),
             scratch: RowBuffer::default(),
         }
     }

@@ -4,14 +4,20 @@
 //! *block-merge* takes all, those that nobody waits for at the old end of the chain. A block with too
 //! many holes is taken whole under either (the paper's lazy compaction), and a file in which nothing is
 //! left is removed.
+//!
+//! *Adaptive* merging is tuple-merge until a block is read again after a few others. That one is taken whole, as what is
+//! wanted next: rows that went to disk together are used one after the other, such as the lines of orders that are delivered.
 
 use super::block::Block;
 use super::{AntiCache, Pin};
-use crate::evicted_entries::BlockPlace;
+use crate::evicted_entries::{BlockId, BlockPlace};
 use crate::options::MergeStrategy;
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::table::{ChainEnd, Table};
 use crate::transaction::Want;
+
+/// Blocks that count as read a short time ago.
+const READ_LAST: usize = 64;
 
 impl AntiCache {
     /// Brings the wanted rows of a block back, and pins them. Rows that were moved, changed or
@@ -42,16 +48,32 @@ impl AntiCache {
         self.traffic(block.table).read_blocks += 1;
         let (rows, live) = self.blocks.rows(block.id);
         let holes = f64::from(rows - live) / f64::from(rows.max(1));
-        let takes_all = self.options.merge == MergeStrategy::Block;
+        let is_wanted =
+            self.options.merge == MergeStrategy::Adaptive && self.is_read_again(block.id);
+        let takes_all = self.options.merge == MergeStrategy::Block || is_wanted;
         if live == 0 || !(takes_all || holes > self.options.holes_max) {
             return;
         }
+        let end = match is_wanted {
+            true => ChainEnd::Youngest,
+            false => ChainEnd::Oldest,
+        };
         for place in block.places() {
             let row = block.row(place.at, &table.layout);
             if let Some(id) = table.evicted_at(row, place) {
-                self.bring_back(table, id, block, place, ChainEnd::Oldest);
+                self.bring_back(table, id, block, place, end);
             }
         }
+    }
+
+    /// Whether a block is one of those that were read last. It is from now on.
+    fn is_read_again(&mut self, block: BlockId) -> bool {
+        let is_again = self.read_last.contains(&block);
+        if !is_again {
+            self.read_last.truncate(READ_LAST - 1);
+            self.read_last.push_front(block);
+        }
+        is_again
     }
 
     /// Brings a row back.

@@ -33,11 +33,15 @@ pub(super) trait StoredKey: Default {
     /// Shows the encoded key, filled up.
     fn with_encoded<R>(&self, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// How far it is behind another key, if that can be told and is little enough.
-    fn distance_from(&self, base: &Self) -> Option<u32>;
+    /// How many bits at the end of two keys are the same.
+    fn equal_bits(&self, other: &Self) -> u32;
 
-    /// The key that is so far behind this one.
-    fn at_distance(&self, distance: u32) -> Self;
+    /// How far it is behind another key, in steps of `1 << shift`, and whether it is a part of one further. `None` when it
+    /// lies before that key, or too far behind.
+    fn distance_from(&self, base: &Self, shift: u32) -> Option<(u32, bool)>;
+
+    /// The key that is so many steps behind this one.
+    fn at_distance(&self, distance: u32, shift: u32) -> Self;
 
     /// Bytes that a kept key takes beside itself.
     fn heap_bytes(probe: Self::Probe<'_>) -> usize;
@@ -93,13 +97,20 @@ macro_rules! number_key {
             }
 
             #[inline]
-            fn distance_from(&self, base: &Self) -> Option<u32> {
-                self.checked_sub(*base)?.try_into().ok()
+            fn equal_bits(&self, other: &Self) -> u32 {
+                (self ^ other).trailing_zeros()
             }
 
             #[inline]
-            fn at_distance(&self, distance: u32) -> Self {
-                self + <$number>::from(distance)
+            fn distance_from(&self, base: &Self, shift: u32) -> Option<(u32, bool)> {
+                let distance = self.checked_sub(*base)?;
+                let steps = u32::try_from(distance >> shift).ok()?;
+                Some((steps, distance & ((1 << shift) - 1) != 0))
+            }
+
+            #[inline]
+            fn at_distance(&self, distance: u32, shift: u32) -> Self {
+                self + (<$number>::from(distance) << shift)
             }
 
             #[inline]
@@ -146,11 +157,15 @@ impl StoredKey for Box<[u8]> {
         show(self)
     }
 
-    fn distance_from(&self, _: &Self) -> Option<u32> {
+    fn equal_bits(&self, _: &Self) -> u32 {
+        0
+    }
+
+    fn distance_from(&self, _: &Self, _: u32) -> Option<(u32, bool)> {
         None
     }
 
-    fn at_distance(&self, _: u32) -> Self {
+    fn at_distance(&self, _: u32, _: u32) -> Self {
         unreachable!("it has no distance from any")
     }
 

@@ -64,7 +64,11 @@ fn without_eviction() {
 #[test]
 fn with_every_strategy_chain_and_sampling() {
     let mut seed = 10;
-    for merge in [MergeStrategy::Tuple, MergeStrategy::Block] {
+    for merge in [
+        MergeStrategy::Tuple,
+        MergeStrategy::Block,
+        MergeStrategy::Adaptive,
+    ] {
         for chain in [ChainKind::Single, ChainKind::Double, ChainKind::Lazy] {
             for sampling in [Sampling::Transactions(0.1), Sampling::Accesses(1.0)] {
                 seed += 1;

@@ -278,6 +278,19 @@ fn a_block_with_too_many_holes_is_taken_whole() {
     }
 }
 
+/// Adaptive merging: a block that is wanted again comes back whole.
+#[test]
+fn a_block_that_is_read_again_is_taken_whole() {
+    let options = AntiCacheOptions {
+        merge: MergeStrategy::Adaptive,
+        ..tight(ROWS, 0)
+    };
+    let (_, mut partition) = filled(options);
+    make_room(&mut partition);
+    let came_back: Vec<u64> = (0..6).map(|id| come_back(&mut partition, id)).collect();
+    assert_eq!(came_back, [1, 5, 0, 0, 0, 0]);
+}
+
 /// What a transaction has done to evicted rows before it stops is undone: they are what they were, and once.
 #[test]
 fn a_stopped_transaction_leaves_evicted_rows_as_they_were() {

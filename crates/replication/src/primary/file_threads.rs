@@ -14,8 +14,8 @@ use oltp::{Partition, PrimaryError};
 use super::signal::Signal;
 use crate::source::{Spawner, Stop};
 
-/// Threads that read blocks.
-const FETCHERS: usize = 2;
+/// Threads that read blocks: a solid-state disk serves many reads at once, and they sleep meanwhile.
+const FETCHERS: usize = 16;
 /// How long a thread waits for work before it looks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Pause before a step that has failed is tried again.
