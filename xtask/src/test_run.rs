@@ -11,13 +11,14 @@ use crate::step::{cargo_command, observe};
 use crate::{postgres_versions, prerequisites};
 
 /// What is tested.
-pub const TESTED: [&str; 15] = [
+pub const TESTED: [&str; 16] = [
     "allocator",
     "types",
     "env",
     "page",
     "lsm",
     "oltp",
+    "procedures",
     "sim",
     "replication",
     "testbed",

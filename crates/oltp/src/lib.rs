@@ -79,5 +79,5 @@ pub use schema::{ColumnDefinition, IndexId, IndexKind, TableDefinition, TableNum
 pub use snapshot::{SnapshotOptions, SnapshotStatistics, SnapshotWriter};
 pub use statement::{Columns, Scan};
 pub use statistics::{PartitionStatistics, StatisticsBoard};
-pub use stop::{Stop, Violation};
+pub use stop::{Rejection, Stop, Violation};
 pub use transaction::{Batch, StatementNumber, Transaction};

@@ -9,6 +9,9 @@ pub enum Stop {
     /// The procedure wants it so, for this reason.
     #[error("aborted: {0}")]
     Abort(String),
+    /// The procedure wants it so, and says why in the words of SQL.
+    #[error(transparent)]
+    Rejected(Box<Rejection>),
     /// A statement breaks a rule.
     #[error(transparent)]
     Violation(#[from] Violation),
@@ -27,6 +30,42 @@ pub enum Stop {
     /// A block that holds a row cannot be read.
     #[error("an evicted row cannot be read: {0}")]
     Unreadable(String),
+}
+
+/// Why a procedure has stopped, as an SQL client is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} (SQLSTATE {code})")]
+pub struct Rejection {
+    /// SQLSTATE, five characters.
+    pub code: &'static str,
+    /// One line.
+    pub message: String,
+    /// More about it.
+    pub detail: Option<String>,
+}
+
+impl Rejection {
+    /// Without a detail.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+        }
+    }
+
+    /// With a detail.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}
+
+impl From<Rejection> for Stop {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(Box::new(rejection))
+    }
 }
 
 /// A rule of a table that a statement breaks.

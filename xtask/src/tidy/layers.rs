@@ -13,7 +13,7 @@ use super::Finding;
 use crate::step::{cargo_command, output, workspace};
 
 /// A crate and what must not be below it; an ending `*` stands for any rest of a name.
-const ABSENT: [(&str, &[&str]); 7] = [
+const ABSENT: [(&str, &[&str]); 8] = [
     ("types", &["env", "tokio", "datafusion*"]),
     ("env", &["types", "tokio", "datafusion*"]),
     ("page", &["env", "lsm", "tokio", "datafusion*"]),
@@ -23,6 +23,10 @@ const ABSENT: [(&str, &[&str]); 7] = [
     ),
     (
         "oltp",
+        &["lsm", "replication", "sql", "tokio", "datafusion*"],
+    ),
+    (
+        "procedures",
         &["lsm", "replication", "sql", "tokio", "datafusion*"],
     ),
     ("replication", &["sql", "datafusion*"]),

@@ -8,7 +8,7 @@ use super::Finding;
 use super::source_file::SourceFile;
 
 /// The crates that run under simulation.
-const ENGINES: [&str; 5] = ["types", "page", "lsm", "oltp", "replication"];
+const ENGINES: [&str; 6] = ["types", "page", "lsm", "oltp", "procedures", "replication"];
 
 /// What they must not say.
 const BANNED: [&str; 7] = [

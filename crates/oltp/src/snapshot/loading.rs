@@ -47,13 +47,15 @@ impl Partition {
         Ok(())
     }
 
+    /// Tables may have been added since the snapshot, behind those that there were.
     fn check_tables(&self, folder: &Path, snapshot: &SnapshotRecord) -> Result<(), PrimaryError> {
         let hashes = self
             .tables
             .iter()
             .map(|table| schema_hash(&table.definition));
         let stored = snapshot.tables.iter().map(|table| table.schema);
-        if hashes.eq(stored) {
+        let has_all = self.tables.len() >= snapshot.tables.len();
+        if has_all && stored.eq(hashes.take(snapshot.tables.len())) {
             return Ok(());
         }
         Err(PrimaryError::OtherTables {
