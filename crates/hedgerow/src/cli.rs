@@ -11,8 +11,8 @@ use crate::demo::DemoArguments;
 
 /// A live, compressed, queryable copy of a database.
 ///
-/// Hedgerow follows the replication log of a PostgreSQL server and answers any PostgreSQL
-/// client in SQL, always exactly as the source was at one commit.
+/// Hedgerow follows the replication log of a PostgreSQL server, or of its own primary, and answers any
+/// PostgreSQL client in SQL, always exactly as the source was at one commit.
 #[derive(Debug, Parser)]
 #[command(
     name = "hedgerow",
@@ -21,6 +21,7 @@ use crate::demo::DemoArguments;
         hedgerow demo                                          see it work, nothing needed\n  \
         hedgerow check --source postgres://user@host/db        is the source ready?\n  \
         hedgerow serve --source postgres://user@host/db --data DIR\n  \
+        hedgerow serve --source primary --schema FILE --data DIR\n  \
         hedgerow sql --data DIR \"select count(*) from orders\"\n  \
         hedgerow status --data DIR                             how far behind is it?\n  \
         hedgerow verify --data DIR                             does it equal the source?\n  \
@@ -61,7 +62,7 @@ pub enum Command {
 /// Where the source is.
 #[derive(Debug, Default, Args)]
 pub struct SourceArguments {
-    /// The source: postgres://user:password@host:5432/database
+    /// The source: postgres://user:password@host:5432/database, or "primary" for the built-in one
     ///
     /// Keep passwords out of the process list: put the URL into the environment variable
     /// HEDGEROW_SOURCE or into the settings file, or the password alone into PGPASSWORD.
@@ -74,6 +75,10 @@ pub struct SourceArguments {
     /// The replication slot that Hedgerow creates at the source [default: hedgerow]
     #[arg(long, value_name = "NAME")]
     pub slot: Option<String>,
+    /// The tables and procedures of the built-in primary, in SQL: CREATE TABLE, CREATE INDEX,
+    /// CREATE PROCEDURE [default: those that the data directory has]
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
     /// Settings file (TOML) with any of the long options, such as memory = "512MiB"
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -109,6 +114,10 @@ pub struct ServeArguments {
     /// [default: 512MiB]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<ByteSize>,
+    /// Memory of the built-in primary, beside that; rows beyond it go to disk, their keys stay
+    /// [default: 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub primary_memory: Option<ByteSize>,
     /// Disk space for sorts and joins that exceed the memory [default: 16GiB]
     #[arg(long, value_name = "SIZE")]
     pub spill: Option<ByteSize>,

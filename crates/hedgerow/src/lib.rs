@@ -3,6 +3,7 @@
 //! * [`cli`], [`settings`]: what can be said on the command line and in the settings file.
 //! * [`command`]: the commands.
 //! * [`node`]: one store, one source, the SQL engine and the server, started and ended in order.
+//! * [`primary`]: the built-in primary that `serve` runs, and the schema that its data directory has.
 //! * [`server`]: the PostgreSQL protocol.
 //! * [`encode`]: Arrow batches as PostgreSQL's data rows.
 //! * [`client`]: the built-in client, [`client_tls`] its encryption.
@@ -25,6 +26,7 @@ mod memory_plan;
 pub mod node;
 pub mod open_files;
 mod password;
+pub mod primary;
 mod progress;
 pub mod server;
 pub mod settings;

@@ -144,6 +144,11 @@ impl Node {
         self.store.metadata().is_empty()
     }
 
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        &self.settings.data
+    }
+
     /// The trees.
     pub fn store(&self) -> &Arc<Store> {
         &self.store

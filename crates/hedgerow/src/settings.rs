@@ -39,6 +39,13 @@ const DEFAULT_CONNECTIONS: usize = 100;
 /// How much of the source's log is re-read after a crash, against how often C0 is written.
 const DEFAULT_FLUSH_SECONDS: u64 = 5;
 const DEFAULT_CATCH_UP_SECONDS: u64 = 30;
+/// Enough for the keys of some five million rows, which stay in memory.
+pub const DEFAULT_PRIMARY_MEMORY: ByteSize = ByteSize::mib(256);
+/// The primary's buffers alone take some of it.
+const LEAST_PRIMARY_MEMORY: ByteSize = ByteSize::mib(8);
+
+/// What stands for the built-in primary where a source is named.
+pub const PRIMARY: &str = "primary";
 
 /// A setting cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +70,7 @@ pub enum SettingsError {
     },
     /// There is no source.
     #[error(
-        "no source is given. Use --source postgres://user@host/database, the environment \
+        "no source is given. Use --source postgres://user@host/database or --source primary, the environment \
          variable HEDGEROW_SOURCE, or source = \"…\" in the settings file"
     )]
     NoSource,
@@ -73,6 +80,17 @@ pub enum SettingsError {
     /// Less memory than can work.
     #[error("memory = {0} is too little: {LEAST_MEMORY} is the least")]
     TooLittleMemory(ByteSize),
+    /// Less memory for the primary than can work.
+    #[error("primary-memory = {0} is too little: {LEAST_PRIMARY_MEMORY} is the least")]
+    TooLittlePrimaryMemory(ByteSize),
+    /// A setting of another kind of source.
+    #[error("{setting} is a setting for {of}")]
+    OfAnotherSource {
+        /// The setting.
+        setting: &'static str,
+        /// What it is for.
+        of: &'static str,
+    },
     /// A certificate without its key, or a key without its certificate.
     #[error("tls-certificate and tls-key have to be given together")]
     HalfCertificate,
@@ -91,6 +109,7 @@ struct SettingsFile {
     source: Option<String>,
     publication: Option<String>,
     slot: Option<String>,
+    schema: Option<PathBuf>,
     data: Option<PathBuf>,
     listen: Option<SocketAddr>,
     web: Option<SocketAddr>,
@@ -98,6 +117,7 @@ struct SettingsFile {
     tls_key: Option<PathBuf>,
     tls_required: Option<bool>,
     memory: Option<ByteSize>,
+    primary_memory: Option<ByteSize>,
     spill: Option<ByteSize>,
     threads: Option<usize>,
     connections: Option<usize>,
@@ -185,8 +205,70 @@ impl NodeSettings {
     }
 }
 
+/// Where the data comes from.
+#[derive(Clone, Debug)]
+pub enum SourceSettings {
+    /// A PostgreSQL server.
+    Postgres(Box<PostgresConfig>),
+    /// The built-in primary.
+    Primary(PrimarySettings),
+}
+
+/// The settings of the built-in primary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrimarySettings {
+    /// Its tables and procedures; without it those that the data directory has.
+    pub schema: Option<PathBuf>,
+    /// Memory for rows, keys and bookkeeping.
+    pub memory: ByteSize,
+}
+
+/// What says how the source's log is followed.
+struct Following {
+    on_gap: Option<GapAnswer>,
+    heartbeat: Option<u64>,
+    retained_max: Option<ByteSize>,
+}
+
+impl Following {
+    fn apply(self, source: &mut PostgresConfig) {
+        source.on_gap = match self.on_gap {
+            Some(GapAnswer::CopyAgain) => OnGap::CopyAgain,
+            Some(GapAnswer::Stop) | None => OnGap::Stop,
+        };
+        source.heartbeat = self
+            .heartbeat
+            .filter(|&seconds| seconds > 0)
+            .map(Duration::from_secs);
+        if let Some(ByteSize(bytes)) = self.retained_max {
+            source.retained_bytes_max = bytes;
+        }
+    }
+
+    /// There is no log of a server to follow.
+    fn check_absent(&self) -> Result<(), SettingsError> {
+        refuse_given("on-gap", self.on_gap.is_some(), FOR_POSTGRES)?;
+        refuse_given("heartbeat-seconds", self.heartbeat.is_some(), FOR_POSTGRES)?;
+        refuse_given("retained-max", self.retained_max.is_some(), FOR_POSTGRES)
+    }
+}
+
+const FOR_POSTGRES: &str = "a PostgreSQL source";
+const FOR_PRIMARY: &str = "the built-in primary (--source primary)";
+
+fn refuse_given(
+    setting: &'static str,
+    is_given: bool,
+    of: &'static str,
+) -> Result<(), SettingsError> {
+    match is_given {
+        true => Err(SettingsError::OfAnotherSource { setting, of }),
+        false => Ok(()),
+    }
+}
+
 /// The settings of `serve`.
-pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig), SettingsError> {
+pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, SourceSettings), SettingsError> {
     let file = SettingsFile::read(arguments.source.config.as_deref())?;
     let tls = tls_files(&arguments, &file)?;
     let tls_required = is_tls_required(&arguments, &file);
@@ -225,19 +307,25 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, PostgresConfig)
         ),
         data: default.data,
     };
-    let gap_answer = arguments.on_gap.or(file.on_gap);
-    let heartbeat = arguments.heartbeat_seconds.or(file.heartbeat_seconds);
-    let retained_max = arguments.retained_max.or(file.retained_max);
-    let mut source = source_config(arguments.source, file)?;
-    source.on_gap = match gap_answer {
-        Some(GapAnswer::CopyAgain) => OnGap::CopyAgain,
-        Some(GapAnswer::Stop) | None => OnGap::Stop,
+    let following = Following {
+        on_gap: arguments.on_gap.or(file.on_gap),
+        heartbeat: arguments.heartbeat_seconds.or(file.heartbeat_seconds),
+        retained_max: arguments.retained_max.or(file.retained_max),
     };
-    source.heartbeat = heartbeat
-        .filter(|&seconds| seconds > 0)
-        .map(Duration::from_secs);
-    if let Some(ByteSize(bytes)) = retained_max {
-        source.retained_bytes_max = bytes;
+    let primary_memory = arguments.primary_memory.or(file.primary_memory);
+    let mut source = source_settings(arguments.source, file)?;
+    match &mut source {
+        SourceSettings::Postgres(config) => {
+            refuse_given("primary-memory", primary_memory.is_some(), FOR_PRIMARY)?;
+            following.apply(config);
+        }
+        SourceSettings::Primary(primary) => {
+            following.check_absent()?;
+            primary.memory = primary_memory.unwrap_or(primary.memory);
+            if primary.memory < LEAST_PRIMARY_MEMORY {
+                return Err(SettingsError::TooLittlePrimaryMemory(primary.memory));
+            }
+        }
     }
     Ok((node.check()?, source))
 }
@@ -264,20 +352,43 @@ fn tls_files(
 }
 
 /// The source's settings alone.
-pub fn source(arguments: SourceArguments) -> Result<PostgresConfig, SettingsError> {
+pub fn source(arguments: SourceArguments) -> Result<SourceSettings, SettingsError> {
     let file = SettingsFile::read(arguments.config.as_deref())?;
-    source_config(arguments, file)
+    source_settings(arguments, file)
 }
 
-fn source_config(
+fn source_settings(
+    arguments: SourceArguments,
+    file: SettingsFile,
+) -> Result<SourceSettings, SettingsError> {
+    let url = arguments
+        .source
+        .clone()
+        .or_else(|| std::env::var(SOURCE_VARIABLE).ok())
+        .or(file.source.clone());
+    let url = url.ok_or(SettingsError::NoSource)?;
+    let schema = arguments.schema.clone().or(file.schema.clone());
+    if url == PRIMARY {
+        let slot = arguments.slot.or(file.slot);
+        refuse_given("slot", slot.is_some(), FOR_POSTGRES)?;
+        let publication = arguments.publication.or(file.publication);
+        refuse_given("publication", publication.is_some(), FOR_POSTGRES)?;
+        return Ok(SourceSettings::Primary(PrimarySettings {
+            schema,
+            memory: DEFAULT_PRIMARY_MEMORY,
+        }));
+    }
+    refuse_given("schema", schema.is_some(), FOR_PRIMARY)?;
+    let config = postgres_config(&url, arguments, file)?;
+    Ok(SourceSettings::Postgres(Box::new(config)))
+}
+
+fn postgres_config(
+    url: &str,
     arguments: SourceArguments,
     file: SettingsFile,
 ) -> Result<PostgresConfig, SettingsError> {
-    let url = arguments
-        .source
-        .or_else(|| std::env::var(SOURCE_VARIABLE).ok())
-        .or(file.source);
-    let mut config = PostgresConfig::parse(&url.ok_or(SettingsError::NoSource)?)?;
+    let mut config = PostgresConfig::parse(url)?;
     if config.password.is_none() {
         config.password = std::env::var(PASSWORD_VARIABLE)
             .ok()
@@ -299,7 +410,7 @@ mod tests {
     fn with_file(
         text: &str,
         arguments: ServeArguments,
-    ) -> Result<(NodeSettings, PostgresConfig), SettingsError> {
+    ) -> Result<(NodeSettings, SourceSettings), SettingsError> {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("hedgerow.toml");
         std::fs::write(&file, text).expect("written");
@@ -339,6 +450,9 @@ mod tests {
             ..ServeArguments::default()
         };
         let (node, source) = with_file(text, arguments).expect("good settings");
+        let SourceSettings::Postgres(source) = source else {
+            panic!("{source:?}");
+        };
         assert_eq!(node.memory, ByteSize::mib(256));
         assert_eq!(node.connections, 7);
         assert_eq!(node.flush_interval, Duration::from_secs(2));
@@ -365,5 +479,27 @@ mod tests {
         let required = format!("{source}tls-required = true");
         assert!(refused(&required).contains("needs tls-certificate"));
         assert!(refused(&format!("{source}slot = 'Bad-Name'")).contains("slot name"));
+        let of_primary = format!("{source}schema = 's.sql'");
+        assert!(refused(&of_primary).contains("schema is a setting for the built-in primary"));
+        let primary = "source = 'primary'\n";
+        let of_postgres = format!("{primary}slot = 's'");
+        assert!(refused(&of_postgres).contains("slot is a setting for a PostgreSQL source"));
+        let little = format!("{primary}primary-memory = '1MiB'");
+        assert!(refused(&little).contains("8 MiB is the least"));
+    }
+
+    #[test]
+    fn the_primary_is_a_source_with_a_schema_and_memory() {
+        let text = r#"
+            source = "primary"
+            schema = "shop.sql"
+            primary-memory = "64MiB"
+        "#;
+        let (_, source) = with_file(text, ServeArguments::default()).expect("good settings");
+        let SourceSettings::Primary(primary) = source else {
+            panic!("{source:?}");
+        };
+        assert_eq!(primary.schema, Some("shop.sql".into()));
+        assert_eq!(primary.memory, ByteSize::mib(64));
     }
 }

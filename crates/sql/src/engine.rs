@@ -5,8 +5,8 @@
 //! share one bound of memory and one folder for what exceeds it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use datafusion::execution::FunctionRegistry;
@@ -35,6 +35,7 @@ use crate::pg_catalog::{self, SystemCatalog};
 use crate::projection_choice::ProjectionChoice;
 use crate::session::{Session, SessionStart};
 use crate::twin_names;
+use crate::writes::Primary;
 
 /// Consumers of memory that an error about a full pool names.
 const CONSUMERS_NAMED: usize = 3;
@@ -44,7 +45,9 @@ const DIRECT_MEMORY_DIVISOR: usize = 16;
 const DIRECT_KEYS_MAX: usize = 16 << 20;
 /// More places there are only where at least this share of them is taken.
 const DIRECT_KEY_SHARE: f64 = 0.05;
-/// How often a waiting statement looks whether the replica has caught up.
+/// How often a waiting statement looks whether the replica has caught up: soon at first, for a client that asks
+/// after what it has just written.
+const CATCH_UP_POLL_FIRST: Duration = Duration::from_millis(1);
 const CATCH_UP_POLL: Duration = Duration::from_millis(10);
 
 /// Limits and identity of an [`Engine`].
@@ -95,6 +98,8 @@ pub struct Engine {
     pub(crate) system: SystemCatalog,
     /// Functions, rules and configuration; each statement runs on a clone.
     pub(crate) state: SessionState,
+    /// What takes writes, if anything does.
+    primary: OnceLock<Primary>,
     /// Once true it stays true.
     caught_up: AtomicBool,
     /// `None` only while the engine is dropped.
@@ -134,9 +139,24 @@ impl Engine {
             status,
             system,
             state,
+            primary: OnceLock::new(),
             caught_up: AtomicBool::new(false),
             runtime: Some(runtime),
         }))
+    }
+
+    /// From now on calls and changes go to this primary, which the store follows.
+    ///
+    /// # Panics
+    /// When they go to another one already.
+    pub fn write_to(&self, primary: Primary) {
+        let is_first = self.primary.set(primary).is_ok();
+        assert!(is_first, "an engine has one primary");
+    }
+
+    /// What takes writes.
+    pub(crate) fn primary(&self) -> Option<&Primary> {
+        self.primary.get()
     }
 
     /// A session for one client.
@@ -187,6 +207,7 @@ impl Engine {
         position: CommitPosition,
     ) -> Result<(), SqlError> {
         let start = Instant::now();
+        let mut pause = CATCH_UP_POLL_FIRST;
         while self.store.visible() < position {
             if start.elapsed() >= self.options.catch_up_timeout {
                 return Err(SqlError::new(
@@ -196,7 +217,8 @@ impl Engine {
                 .with_detail(format!("The copy is at {}.", self.store.visible()))
                 .with_hint("Try again later; hedgerow.sources shows the progress."));
             }
-            tokio::time::sleep(CATCH_UP_POLL).await;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(CATCH_UP_POLL);
         }
         Ok(())
     }

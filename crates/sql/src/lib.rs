@@ -3,7 +3,8 @@
 //! A statement goes through five steps:
 //!
 //! 1. [`parse`] cuts the text into [`Statement`]s.
-//! 2. The [`Session`] answers transaction and setting commands itself and refuses writes.
+//! 2. The [`Session`] answers transaction and setting commands itself, sends calls and changes to the built-in
+//!    primary where there is one ([`writes`]) and refuses other writes.
 //! 3. Anything that reads pins one snapshot of the store, or uses its transaction's, before
 //!    planning. Every table the statement names is read through exactly that snapshot.
 //! 4. A statement that asks for rows by key is answered by a look-up. DataFusion plans and runs
@@ -14,7 +15,7 @@
 //! Invariants: a result never mixes positions; a session never sees a position older than one
 //! it has seen; every error carries an SQLSTATE.
 //!
-//! Does not: speak the wire protocol, write.
+//! Does not: speak the wire protocol, write into trees.
 
 mod command;
 mod context;
@@ -39,6 +40,7 @@ pub mod statement;
 mod table;
 mod twin_names;
 mod views;
+pub mod writes;
 
 pub use copy::{CopyFormat, CopyOptions};
 pub use datafusion::arrow;
@@ -49,3 +51,4 @@ pub use outcome::{Description, Notice, Outcome, ParameterType, RowStream};
 pub use session::{Canceller, Session, SessionStart, TransactionStatus};
 pub use statement::{Statement, parse};
 pub use table::column::{MODIFIER_KEY, OID_KEY, TYPE_KEY};
+pub use writes::Primary;

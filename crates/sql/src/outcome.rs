@@ -1,5 +1,6 @@
 //! What describing and executing a statement give back.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 
 use datafusion::arrow::array::RecordBatch;
@@ -52,13 +53,13 @@ pub enum Outcome {
         schema: SchemaRef,
         /// The rows.
         stream: RowStream,
-        /// First word of the completion tag: `SELECT`, `SHOW`, `EXPLAIN`.
+        /// First word of the completion tag: `SELECT`, `SHOW`, `EXPLAIN`, `CALL`.
         tag: &'static str,
     },
     /// A command has been carried out.
     Command {
-        /// The completion tag, such as `SET`; empty for an empty statement.
-        tag: &'static str,
+        /// The completion tag, such as `SET` or `INSERT 0 1`; empty for an empty statement.
+        tag: Cow<'static, str>,
         /// Something to tell the client.
         notice: Option<Notice>,
         /// Settings that the client is told of (name, new value).

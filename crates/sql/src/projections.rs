@@ -57,7 +57,7 @@ pub(crate) async fn run(
         }
     };
     Ok(Outcome::Command {
-        tag,
+        tag: tag.into(),
         notice,
         changed: Vec::new(),
     })

@@ -5,6 +5,8 @@
 //! level: nothing here may change what a transaction has seen. An error fails the transaction;
 //! from then on only its end is accepted, as in PostgreSQL.
 //!
+//! What the built-in primary has answered counts as seen, too: later statements wait until the replica has got as far.
+//!
 //! Invariant: positions of one session's snapshots never go back.
 
 mod reply;
@@ -12,6 +14,7 @@ mod snapshots;
 mod transaction;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -31,6 +34,7 @@ use crate::projections;
 use crate::query::{Limits, Query};
 use crate::settings::Settings;
 use crate::statement::{Statement, StatementKind};
+use crate::writes::{Lane, Primary};
 use reply::{changed, done, rows, show_all, show_all_schema, show_schema};
 use transaction::{State, now_us};
 
@@ -62,6 +66,8 @@ pub struct Session {
     user: String,
     process_id: i32,
     shared: Arc<Shared>,
+    /// The way to the primary, once it was needed; not while a call is on it.
+    lane: Mutex<Option<Lane>>,
 }
 
 /// What running results and cancellers share with the session.
@@ -93,6 +99,7 @@ impl Session {
             settings,
             transaction: None,
             seen: CommitPosition::ZERO,
+            answered: CommitPosition::ZERO,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -103,6 +110,7 @@ impl Session {
             user: start.user.clone(),
             process_id: start.process_id,
             shared,
+            lane: Mutex::new(None),
         })
     }
 
@@ -162,6 +170,10 @@ impl Session {
             }
             StatementKind::Command(Command::ShowAll) => command(Some(show_all_schema())),
             StatementKind::Command(_) => command(None),
+            StatementKind::Write(word, write) => {
+                self.shared.check_not_failed()?;
+                self.describe_write(statement, (word, write), parameter_oids)
+            }
             StatementKind::Query(ast) => {
                 self.shared.check_not_failed()?;
                 let query = self.query(ast.clone(), None);
@@ -196,9 +208,13 @@ impl Session {
         match statement.kind() {
             StatementKind::Command(Command::Projection(command)) => self.projection(command).await,
             StatementKind::Command(command) => self.command(command),
+            StatementKind::Write(word, write) => {
+                self.shared.check_not_failed()?;
+                self.write(statement, (word, write), &parameters).await
+            }
             StatementKind::Refused(error) => {
                 self.shared.check_not_failed()?;
-                Err(error.clone())
+                Err(self.refusal(error))
             }
             StatementKind::Query(ast) => {
                 self.shared.check_not_failed()?;
@@ -215,6 +231,18 @@ impl Session {
                 self.run(ast, parameters).await
             }
         }
+    }
+
+    /// A refusal, with what the primary would take where there is one.
+    fn refusal(&self, error: &SqlError) -> SqlError {
+        let is_write = error.code == code::READ_ONLY_SQL_TRANSACTION;
+        if !is_write || self.engine.primary().is_none() {
+            return error.clone();
+        }
+        error.clone().with_hint(
+            "The primary takes CALL, INSERT, UPDATE and DELETE. Tables and procedures are declared in its schema \
+             file.",
+        )
     }
 
     /// Answers a statement that asks for rows by key; `None` if it has to be planned.
@@ -321,8 +349,41 @@ impl Session {
         }
     }
 
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// `statement_timeout`
+    pub(crate) fn statement_timeout(&self) -> Option<Duration> {
+        self.shared.state.lock().settings.statement_timeout()
+    }
+
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        self.shared.state.lock().transaction.is_some()
+    }
+
+    /// The client knows now what the primary was like at this position.
+    pub(crate) fn note_seen(&self, position: CommitPosition) {
+        let mut state = self.shared.state.lock();
+        state.answered = state.answered.max(position);
+    }
+
+    /// The way to the primary.
+    pub(crate) fn take_lane(&self, primary: &Primary) -> Result<Lane, SqlError> {
+        match self.lane.lock().take() {
+            Some(lane) => Ok(lane),
+            None => Lane::open(&primary.clients)
+                .map_err(|ended| SqlError::new(code::ADMIN_SHUTDOWN, ended.to_string())),
+        }
+    }
+
+    /// A lane on which no call is on its way.
+    pub(crate) fn put_lane_back(&self, lane: Lane) {
+        *self.lane.lock() = Some(lane);
+    }
+
     /// What tells the statement that begins now that it is cancelled.
-    fn cancellation(&self) -> watch::Receiver<bool> {
+    pub(crate) fn cancellation(&self) -> watch::Receiver<bool> {
         let (sender, canceled) = watch::channel(false);
         *self.shared.cancel.lock() = Some(sender);
         canceled
@@ -375,6 +436,9 @@ impl Session {
     }
 
     fn shown(&self, state: &State, name: &str) -> Result<String, SqlError> {
+        if name == "hedgerow.answered_position" {
+            return Ok(state.answered.to_string());
+        }
         if name == "hedgerow.position" {
             let pinned = state.transaction.as_ref().and_then(|t| t.snapshot.as_ref());
             let position = pinned.map_or_else(|| self.engine.store.visible(), |s| s.position());

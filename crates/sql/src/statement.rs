@@ -2,7 +2,8 @@
 //!
 //! 1. The text is cut into tokens, and the tokens into statements at semicolons.
 //! 2. A statement's first word tells its kind: a query is parsed by `sqlparser`, a command of
-//!    the session by [`crate::command`], anything that writes is refused at once.
+//!    the session by [`crate::command`]. What the built-in primary may take is not looked into here
+//!    ([`crate::writes`]); anything else that writes is refused at once.
 //!
 //! A text with an error anywhere gives no statement at all, as in PostgreSQL. A refused
 //! statement is no error here: it fails when it is run, in its place among the others.
@@ -24,6 +25,7 @@ use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{arrays, column_names, operators};
+use crate::writes::Write;
 
 /// One parsed statement. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Statement {
 #[derive(Debug)]
 struct Inner {
     text: String,
+    /// Characters of the text before it.
+    start: usize,
     parameters: usize,
     kind: StatementKind,
     look_up: Option<LookUp>,
@@ -47,6 +51,8 @@ pub(crate) enum StatementKind {
     Query(Box<Ast>),
     /// Is about the session.
     Command(Command),
+    /// Calls a procedure or changes rows, if there is a primary; with its first word.
+    Write(&'static str, Write),
     /// Fails when it is run.
     Refused(SqlError),
 }
@@ -70,6 +76,11 @@ impl Statement {
     /// What it looks up, if it asks for rows by key.
     pub(crate) fn look_up(&self) -> Option<&LookUp> {
         self.inner.look_up.as_ref()
+    }
+
+    /// Characters in front of it, in the text that it was a part of.
+    pub(crate) fn start(&self) -> usize {
+        self.inner.start
     }
 
     pub(crate) fn kind(&self) -> &StatementKind {
@@ -117,6 +128,7 @@ fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError>
     Ok(Statement {
         inner: Arc::new(Inner {
             text,
+            start: character(sql, first.span.start) - 1,
             parameters: parameters.unwrap_or(0),
             kind: parsed.kind,
             look_up: parsed.look_up,
@@ -274,6 +286,9 @@ fn first_word(text: &str) -> String {
         .to_owned()
 }
 
+/// What a primary takes.
+const WRITES: [&str; 4] = ["CALL", "INSERT", "UPDATE", "DELETE"];
+
 /// A statement that is no query, by its first word.
 fn parse_other(
     sql: &str,
@@ -291,9 +306,12 @@ fn parse_other(
             Err(command::Fault::Refused(error)) => Ok(StatementKind::Refused(error)),
         };
     }
+    if let Some(word) = WRITES.iter().find(|word| **word == upper) {
+        return Ok(StatementKind::Write(word, Write::default()));
+    }
     match upper.as_str() {
-        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "TRUNCATE" | "GRANT" | "REVOKE" | "COMMENT"
-        | "VACUUM" | "REINDEX" | "CLUSTER" | "REFRESH" | "IMPORT" | "REASSIGN" | "LOCK" => {
+        "MERGE" | "TRUNCATE" | "GRANT" | "REVOKE" | "COMMENT" | "VACUUM" | "REINDEX"
+        | "CLUSTER" | "REFRESH" | "IMPORT" | "REASSIGN" | "LOCK" => {
             Ok(StatementKind::Refused(SqlError::read_only(&upper)))
         }
         "CREATE" | "ALTER" | "DROP" => {
@@ -303,8 +321,8 @@ fn parse_other(
             let what = format!("{upper} {}", object.unwrap_or_default());
             Ok(StatementKind::Refused(SqlError::read_only(what.trim_end())))
         }
-        "ANALYZE" | "CALL" | "CHECKPOINT" | "DECLARE" | "DO" | "EXECUTE" | "FETCH" | "LISTEN"
-        | "LOAD" | "MOVE" | "NOTIFY" | "PREPARE" | "SECURITY" => {
+        "ANALYZE" | "CHECKPOINT" | "DECLARE" | "DO" | "EXECUTE" | "FETCH" | "LISTEN" | "LOAD"
+        | "MOVE" | "NOTIFY" | "PREPARE" | "SECURITY" => {
             Ok(StatementKind::Refused(SqlError::not_supported(upper)))
         }
         _ => Err(near(sql, words[0])),
@@ -416,7 +434,6 @@ mod tests {
     #[test]
     fn writes_are_refused_when_run_and_not_before() {
         for sql in [
-            "insert into t values (1)",
             "with x as (select 1) delete from t",
             "create table t (a int)",
             "truncate t",
@@ -431,6 +448,20 @@ mod tests {
             };
             assert_eq!(error.code, "25006", "{sql}");
         }
+    }
+
+    #[test]
+    fn what_a_primary_may_take_is_left_to_it() {
+        let statements = parse("select 1; call p(1); Insert nonsense").expect("parses");
+        let words: Vec<_> = statements
+            .iter()
+            .map(|statement| match statement.kind() {
+                StatementKind::Write(word, _) => *word,
+                _ => "",
+            })
+            .collect();
+        assert_eq!(words, ["", "CALL", "INSERT"]);
+        assert_eq!(statements[1].start(), 10);
     }
 
     #[test]

@@ -4,14 +4,32 @@ use std::process::ExitCode;
 
 use replication::postgres::preflight::{self, Severity};
 
+use replication::postgres::PostgresConfig;
+
 use super::serve::describe;
 use crate::cli::CheckArguments;
-use crate::settings;
+use crate::settings::{self, PrimarySettings, SourceSettings};
 
 /// Checks and tells.
 pub fn run(arguments: CheckArguments) -> anyhow::Result<ExitCode> {
-    let source = settings::source(arguments.source)?;
-    let faults = preflight::check(&source)
+    match settings::source(arguments.source)? {
+        SourceSettings::Postgres(source) => check_postgres(&source),
+        SourceSettings::Primary(primary) => check_schema(&primary),
+    }
+}
+
+/// The built-in primary needs nothing but its schema file.
+fn check_schema(primary: &PrimarySettings) -> anyhow::Result<ExitCode> {
+    let Some(file) = &primary.schema else {
+        anyhow::bail!("name the schema file to check: --schema FILE");
+    };
+    let schema = crate::primary::SchemaFile::read(file)?;
+    println!("{}: {}", file.display(), schema.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_postgres(source: &PostgresConfig) -> anyhow::Result<ExitCode> {
+    let faults = preflight::check(source)
         .map_err(|error| anyhow::anyhow!("the source {source} cannot be checked: {error}"))?;
     print!("{}", describe(&faults));
     let errors = faults

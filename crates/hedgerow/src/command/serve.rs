@@ -1,4 +1,4 @@
-//! `hedgerow serve`: a node with a PostgreSQL server as its source.
+//! `hedgerow serve`: a node with a PostgreSQL server as its source, or with the built-in primary.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,9 +12,10 @@ use replication::postgres::{PostgresConfig, PostgresSource};
 use sql::SqlError;
 
 use crate::cli::ServeArguments;
-use crate::node::{Node, asked_to_end};
+use crate::node::{Node, RunningNode, asked_to_end};
+use crate::primary::{self, SchemaFile};
 use crate::server::{ResyncTable, SourceCommands};
-use crate::settings::{DATABASE, USER};
+use crate::settings::{DATABASE, NodeSettings, PrimarySettings, SourceSettings, USER};
 use crate::verification;
 use crate::{logging, password, settings};
 
@@ -30,9 +31,29 @@ pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     logging::start();
     let (node_settings, source) = settings::serve(arguments)?;
     let (data, web) = (node_settings.data.clone(), node_settings.web);
+    let started = match source {
+        SourceSettings::Postgres(source) => follow(node_settings, *source)?,
+        SourceSettings::Primary(primary) => Some(run_primary(node_settings, primary)?),
+    };
+    let Some((running, shown)) = started else {
+        return Ok(ExitCode::FAILURE);
+    };
+    announce(&shown, &data, running.address());
+    if let Some(address) = web {
+        println!("  web page   http://{address}/ (metrics: /metrics)");
+    }
+    running.run(asked_to_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts a node that follows a PostgreSQL server, and tells how that is shown; `None` if it is not ready.
+fn follow(
+    node_settings: NodeSettings,
+    source: PostgresConfig,
+) -> anyhow::Result<Option<(RunningNode, String)>> {
     let node = Node::open(node_settings)?;
     if node.is_new() && !is_ready(&source)? {
-        return Ok(ExitCode::FAILURE);
+        return Ok(None);
     }
     let verify = verification::of_postgres(&node, source.clone());
     let shown = source.to_string();
@@ -41,12 +62,24 @@ pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     let resync = resync_through(replica.resyncs(), &node);
     let commands = SourceCommands { verify, resync };
     let running = node.start(&name, PostgresSource::KIND, replica, commands)?;
-    announce(&shown, &data, running.address());
-    if let Some(address) = web {
-        println!("  web page   http://{address}/ (metrics: /metrics)");
-    }
-    running.run(asked_to_end())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Some((running, shown)))
+}
+
+/// Starts a node that runs the built-in primary and follows it.
+fn run_primary(
+    node_settings: NodeSettings,
+    settings: PrimarySettings,
+) -> anyhow::Result<(RunningNode, String)> {
+    // Faults of the file are told before anything is made.
+    let file = settings
+        .schema
+        .as_deref()
+        .map(SchemaFile::read)
+        .transpose()?;
+    let node = Node::open(node_settings)?;
+    let application = primary::open_schema(&node, file)?;
+    let shown = format!("the built-in primary: {}", primary::summary(&application));
+    Ok((primary::start(node, application, settings.memory)?, shown))
 }
 
 /// `RESYNC TABLE`, carried out by the source that runs. Returns when readers see that the table is

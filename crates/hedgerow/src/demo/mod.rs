@@ -31,28 +31,23 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 use oltp::SnapshotOptions;
 use replication::orders::{self, OrderOptions, Table};
 use replication::primary::source::KIND;
-use replication::primary::{Clients, Ended, PrimaryOptions, PrimarySource};
+use replication::primary::{Ended, PrimaryOptions, PrimarySource};
 use sql::SqlError;
 use tempfile::TempDir;
 
 use crate::byte_size::ByteSize;
 use crate::node::{Node, NodeError};
-use crate::server::SourceCommands;
-use crate::settings::NodeSettings;
-use crate::verification;
+use crate::primary::{self, PRIMARY_DIRECTORY};
+use crate::settings::{DEFAULT_PRIMARY_MEMORY, NodeSettings};
 use taking::Taking;
 
 /// The name under which the source is shown.
 const SOURCE_NAME: &str = "demo";
-
-/// The primary's folder in the data directory.
-const PRIMARY_DIRECTORY: &str = "primary";
 
 /// Orders of `--once` where no number is given.
 const ORDERS_ONCE: u64 = 100_000;
@@ -60,7 +55,7 @@ const ORDERS_ONCE: u64 = 100_000;
 /// The primary's memory where none is given: of a single run less than its orders take, otherwise enough for
 /// the keys of some five million rows, which stay in memory.
 const PRIMARY_MEMORY_ONCE: ByteSize = ByteSize::mib(96);
-const PRIMARY_MEMORY: ByteSize = ByteSize::mib(256);
+const PRIMARY_MEMORY: ByteSize = DEFAULT_PRIMARY_MEMORY;
 
 /// `hedgerow demo`
 #[derive(Debug, Args)]
@@ -189,7 +184,7 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     };
     let source = PrimarySource::new(node.env().clone(), primary);
     let (clients, observed) = (source.clients(), source.observed());
-    let commands = commands(&node, clients.clone());
+    let commands = primary::commands(&node, clients.clone(), Table::of_primary());
     let node = node.start(SOURCE_NAME, KIND, Box::new(source), commands)?;
     let pace = drive::pace(options.rate.is_some());
     let taking = Taking::start(node.node(), &clients, options, pace)?;
@@ -209,15 +204,6 @@ pub fn run(arguments: &DemoArguments) -> Result<ExitCode, DemoError> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-/// `hedgerow verify` compares with the primary; `resync` has nothing to copy from, as it keeps its rows in
-/// the same process.
-fn commands(node: &Node, clients: Clients) -> SourceCommands {
-    SourceCommands {
-        verify: verification::of_primary(node, clients, Table::of_primary()),
-        resync: Arc::new(|_| Err(SqlError::not_supported("resync from the built-in primary"))),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Statements: the simple query protocol, and the five steps of the extended one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
@@ -282,7 +283,7 @@ pub struct ResultRows {
 
 /// The result of a command without rows.
 struct Done {
-    tag: &'static str,
+    tag: Cow<'static, str>,
     notice: Option<sql::Notice>,
     changed: Vec<(String, String)>,
 }
@@ -295,7 +296,7 @@ async fn start(
     let rows = match parsed {
         Parsed::Empty => {
             return Ok(Started::Done(Done {
-                tag: "",
+                tag: "".into(),
                 notice: None,
                 changed: Vec::new(),
             }));
@@ -305,7 +306,7 @@ async fn start(
             let asked = tokio::task::spawn_blocking(move || resync(table)).await;
             asked.map_err(|error| Failure::new("XX000", error.to_string()))??;
             return Ok(Started::Done(Done {
-                tag: "RESYNC TABLE",
+                tag: "RESYNC TABLE".into(),
                 notice: None,
                 changed: Vec::new(),
             }));
@@ -367,7 +368,7 @@ fn report_done(done: &Done, output: &mut Output) {
     if done.tag.is_empty() {
         backend::empty_query_response(out);
     } else {
-        backend::command_complete(done.tag, out);
+        backend::command_complete(&done.tag, out);
     }
 }
 

@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError};
+use crossbeam_channel::{Receiver, TryRecvError};
 use env::Clock;
 use oltp::{Call, Completion, Outcome, Partition, PrimaryError, Refusal, Ticket};
 use types::CommitPosition;
 
-use super::session::{Answer, CallError, Inspection, Request, SessionQueue, Submitted};
+use super::session::{Answer, CallError, Inspection, Request, SessionQueue, Submitted, TakeAnswer};
 use super::signal::Signal;
 use crate::source::Stop;
 
@@ -33,7 +33,7 @@ const FULL_PATIENCE: Duration = Duration::from_secs(2);
 /// A session, as the primary sees it.
 struct Served {
     calls: Receiver<Submitted>,
-    answers: Sender<Answer>,
+    answers: TakeAnswer,
     /// A call that was refused for now.
     again: Option<Next>,
     /// Its call that waits for evicted data.
@@ -276,7 +276,11 @@ impl Host {
         self.unanswered.push_back(Unanswered {
             position,
             session,
-            answer: Answer { outcome, reply },
+            answer: Answer {
+                outcome,
+                position,
+                reply,
+            },
         });
     }
 
@@ -291,7 +295,7 @@ impl Host {
         {
             let first = self.unanswered.pop_front().expect("there is one");
             if let Some(served) = self.sessions.get_mut(&first.session) {
-                served.has_gone |= served.answers.send(first.answer).is_err();
+                served.has_gone |= !(served.answers)(first.answer);
             }
             has_answered = true;
         }

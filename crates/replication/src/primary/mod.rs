@@ -25,7 +25,7 @@ pub mod verify;
 mod tests;
 
 pub use observed::{Observation, Observed};
-pub use session::{Answer, CallError, Clients, Ended, Session};
+pub use session::{Answer, CallError, Calls, Clients, Ended, Session, TakeAnswer};
 pub use source::{PrimaryOptions, PrimarySource};
 pub use table::PrimaryTable;
 pub use verify::PrimaryVerification;

@@ -35,6 +35,8 @@ pub enum CallError {
 pub struct Answer {
     /// Everything up to this position is on disk, the call's changes among it.
     pub outcome: Result<CommitPosition, CallError>,
+    /// What the call has seen, whatever became of it: the primary as it was at this position.
+    pub position: CommitPosition,
     /// What the procedure says.
     pub reply: Vec<u8>,
 }
@@ -53,8 +55,11 @@ pub(super) struct Submitted {
 /// The primary's side of a session.
 pub(super) struct SessionQueue {
     pub(super) calls: Receiver<Submitted>,
-    pub(super) answers: Sender<Answer>,
+    pub(super) answers: TakeAnswer,
 }
+
+/// Takes the answers to a session's calls, in their order. `false`: nobody wants them any more.
+pub type TakeAnswer = Box<dyn FnMut(Answer) -> bool + Send>;
 
 /// What the primary's tables hold at one position.
 #[derive(Clone, Debug)]
@@ -89,18 +94,25 @@ impl Clients {
 
     /// Opens a session. It lasts until it is dropped.
     pub fn session(&self) -> Result<Session, Ended> {
-        let (calls, submitted) = bounded(QUEUE_CALLS);
         let (answered, answers) = unbounded();
+        let take = move |answer| answered.send(answer).is_ok();
+        let calls = self.session_with(Box::new(take))?;
+        Ok(Session { calls, answers })
+    }
+
+    /// Opens a session whose answers are taken in the primary's thread, which must not wait for anything. When
+    /// the primary ends, `answers` is dropped.
+    pub fn session_with(&self, answers: TakeAnswer) -> Result<Calls, Ended> {
+        let (calls, submitted) = bounded(QUEUE_CALLS);
         let queue = SessionQueue {
             calls: submitted,
-            answers: answered,
+            answers,
         };
         self.requests
             .send(Request::Open(queue))
             .map_err(|_| Ended)?;
-        Ok(Session {
+        Ok(Calls {
             calls,
-            answers,
             signal: Arc::clone(&self.signal),
         })
     }
@@ -118,14 +130,13 @@ impl Clients {
     }
 }
 
-/// See the module.
-pub struct Session {
+/// Where the calls of a session go.
+pub struct Calls {
     calls: Sender<Submitted>,
-    answers: Receiver<Answer>,
     signal: Arc<Signal>,
 }
 
-impl Session {
+impl Calls {
     /// Submits a call; waits while the queue is full.
     pub fn submit(&self, procedure: ProcedureNumber, parameters: Vec<u8>) -> Result<(), Ended> {
         let call = Submitted {
@@ -135,6 +146,19 @@ impl Session {
         self.calls.send(call).map_err(|_| Ended)?;
         self.signal.set();
         Ok(())
+    }
+}
+
+/// See the module.
+pub struct Session {
+    calls: Calls,
+    answers: Receiver<Answer>,
+}
+
+impl Session {
+    /// Submits a call; waits while the queue is full.
+    pub fn submit(&self, procedure: ProcedureNumber, parameters: Vec<u8>) -> Result<(), Ended> {
+        self.calls.submit(procedure, parameters)
     }
 
     /// The answer to the first call that has none yet: waits for it, but not longer than this.

@@ -1,7 +1,7 @@
 //! The primary as a source of changes.
 //!
-//! 1. Preparing makes the tables of a new replica, or checks that those it has are the primary's, and opens
-//!    the primary: its feed begins where the replica ends, or with a copy of all rows.
+//! 1. Preparing makes the tables of a new replica, or checks that it is the primary's and makes those that have
+//!    been added since, and opens the primary: its feed begins where the replica ends, or with a copy of all rows.
 //! 2. Running starts the primary's threads and hands batches on as they become durable there.
 //! 3. What the replica has made durable is confirmed to the feed, so that the primary may forget it.
 //!
@@ -139,6 +139,34 @@ impl PrimarySource {
         Ok(checkpoint)
     }
 
+    /// Makes the tables that have been added since the replica was there last; they are empty at its position. A
+    /// crash before the next publish forgets them: then their trees are left over, and others are made.
+    fn add_tables(
+        &self,
+        target: &Target,
+        mut checkpoint: Checkpoint,
+    ) -> Result<Checkpoint, SourceError> {
+        for table in &self.options.tables {
+            let name = &table.schema.name;
+            if target.catalog.by_name(&name.schema, &name.name).is_some() {
+                continue;
+            }
+            let id = target.store.next_table();
+            checkpoint.next_table = id.0 + 1;
+            target.store.create_table(id, table.schema.clone())?;
+            let entry = TableEntry {
+                id,
+                schema: Arc::new(table.schema.clone()),
+                state: TableState::Live,
+            };
+            target
+                .catalog
+                .change(CommitPosition::ZERO, None, Some(entry));
+        }
+        checkpoint.record_tables(&target.store, &target.catalog);
+        Ok(checkpoint)
+    }
+
     /// Opens the primary, whose feed begins after a position.
     fn open(&self, after: CommitPosition) -> Result<Partition, PrimaryError> {
         let tables = self.options.tables.iter();
@@ -172,7 +200,7 @@ impl Source for PrimarySource {
         let checkpoint = match Checkpoint::load(&target.store)? {
             Some(checkpoint) => {
                 self.check_identity(&checkpoint.source)?;
-                checkpoint
+                self.add_tables(target, checkpoint)?
             }
             None => self.create_tables(target)?,
         };

@@ -18,7 +18,7 @@ pub(super) fn done(tag: &'static str) -> Outcome {
 /// The same, after which these settings have these values.
 pub(super) fn changed(tag: &'static str, changed: Vec<(String, String)>) -> Outcome {
     Outcome::Command {
-        tag,
+        tag: tag.into(),
         notice: None,
         changed,
     }
@@ -32,7 +32,7 @@ pub(super) fn warned(tag: &'static str, code: &'static str, message: &str) -> Ou
         message: message.to_owned(),
     };
     Outcome::Command {
-        tag,
+        tag: tag.into(),
         notice: Some(notice),
         changed: Vec::new(),
     }

@@ -13,14 +13,13 @@ use crate::query::{until, until_canceled};
 impl Session {
     /// Whether the next statement need not wait before it reads a table.
     pub(super) fn is_readable(&self) -> bool {
-        let wait_for = self.shared.state.lock().settings.wait_for();
+        let wait_for = self.shared.state.lock().wait_for();
         self.in_snapshot()
-            || (self.engine.is_caught_up()
-                && wait_for.is_none_or(|position| self.engine.store.visible() >= position))
+            || (self.engine.is_caught_up() && self.engine.store.visible() >= wait_for)
     }
 
     /// Waits until the next statement may read a table: the copy has caught up since the start,
-    /// and holds the position that the client waits for (`hedgerow.wait_for`).
+    /// and holds the position that the client waits for (`hedgerow.wait_for`), and what the primary has answered it.
     pub(super) async fn wait_until_readable(
         &self,
         canceled: &mut watch::Receiver<bool>,
@@ -30,17 +29,11 @@ impl Session {
         }
         let (wait_for, timeout) = {
             let state = self.shared.state.lock();
-            (
-                state.settings.wait_for(),
-                state.settings.statement_timeout(),
-            )
+            (state.wait_for(), state.settings.statement_timeout())
         };
         let waiting = async {
             self.engine.wait_until_caught_up().await?;
-            match wait_for {
-                Some(position) => self.engine.wait_until_visible(position).await,
-                None => Ok(()),
-            }
+            self.engine.wait_until_visible(wait_for).await
         };
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         tokio::select! {

@@ -20,6 +20,8 @@ pub(super) struct State {
     pub(super) transaction: Option<Transaction>,
     /// The newest position of its snapshots.
     pub(super) seen: CommitPosition,
+    /// The newest position of the primary's answers.
+    pub(super) answered: CommitPosition,
 }
 
 /// An open transaction.
@@ -36,6 +38,12 @@ pub(super) struct Transaction {
 }
 
 impl State {
+    /// What a statement has to see at least.
+    pub(super) fn wait_for(&self) -> CommitPosition {
+        let wanted = self.settings.wait_for();
+        wanted.map_or(self.answered, |wanted| wanted.max(self.answered))
+    }
+
     pub(super) fn begin(&mut self, tag: &'static str, isolation: Option<&str>) -> Outcome {
         if self.transaction.is_some() {
             let warning = "there is already a transaction in progress";
