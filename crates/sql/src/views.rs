@@ -360,7 +360,10 @@ fn primary(engine: &Engine) -> Vec<ArrayRef> {
 /// The procedures of the built-in primary, and what became of their calls.
 fn primary_procedures(engine: &Engine) -> Vec<ArrayRef> {
     let primaries = primaries(engine);
-    let each = || primaries.iter().flat_map(|one| &one.statistics.procedures);
+    // Arrays of text are made of iterators that know how long they are.
+    let all = primaries.iter().flat_map(|one| &one.statistics.procedures);
+    let all: Vec<&ProcedureStatistics> = all.collect();
+    let each = || all.iter();
     let number = |of: fn(&ProcedureStatistics) -> u64| bigint(each().map(move |one| Some(of(one))));
     vec![
         text(each().map(|procedure| &procedure.name)),
@@ -373,7 +376,9 @@ fn primary_procedures(engine: &Engine) -> Vec<ArrayRef> {
 /// The tables of the built-in primary, and where their rows are.
 fn primary_tables(engine: &Engine) -> Vec<ArrayRef> {
     let primaries = primaries(engine);
-    let each = || primaries.iter().flat_map(|one| &one.statistics.tables);
+    let all = primaries.iter().flat_map(|one| &one.statistics.tables);
+    let all: Vec<&TableStatistics> = all.collect();
+    let each = || all.iter();
     let number = |of: fn(&TableStatistics) -> u64| bigint(each().map(move |one| Some(of(one))));
     vec![
         text(each().map(|table| &table.name)),

@@ -17,6 +17,7 @@ mod histories;
 mod hostile_clients;
 mod keys;
 mod partitions;
+mod primary;
 mod projections;
 mod refusals;
 mod replica;

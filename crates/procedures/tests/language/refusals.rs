@@ -48,7 +48,7 @@ fn each_rule_has_its_sqlstate_and_its_words() {
             "23502 null value in column \"id\" of relation \"things\" violates not-null constraint",
         ),
         (
-            "3, 'abcd'",
+            "3, 'ab' || 'cd'",
             "22001 value too long for type character varying(3)",
         ),
         (

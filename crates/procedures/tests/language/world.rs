@@ -121,7 +121,9 @@ impl World {
                 }
             }
             self.partition.poll(&mut completed).expect("nothing fails");
-            if !worked && self.partition.waiting() == 0 {
+            let is_durable = self.partition.log_writer().is_none()
+                || self.partition.durable() == self.partition.position();
+            if !worked && self.partition.waiting() == 0 && is_durable {
                 return completed;
             }
         }
