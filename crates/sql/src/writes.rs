@@ -230,7 +230,7 @@ fn refused(error: &CallError) -> SqlError {
         CallError::Stopped(stop) => SqlError::new(code::INTERNAL_ERROR, stop.to_string()),
         CallError::Refused(Refusal::MemoryFull) => {
             SqlError::new(code::OUT_OF_MEMORY, "the primary's memory is full")
-                .with_detail("Keys, and rows of tables that are not evictable, stay in memory.")
+                .with_detail("Keys stay in memory, and so do rows of more than 16 kB and those of tables that are not evictable.")
                 .with_hint("Give it more memory (--primary-memory), or delete rows.")
         }
         CallError::Refused(refusal @ Refusal::ParametersTooLong) => {
