@@ -15,6 +15,7 @@ use crate::table::{Table, Tables};
 pub struct Application {
     tables: Arc<Tables>,
     pub(crate) statements: Arc<Statements>,
+    pub(crate) deletions: Arc<Statements>,
     /// All versions, with whether they can be called.
     procedures: Vec<(Arc<SqlProcedure>, bool)>,
 }
@@ -22,6 +23,10 @@ pub struct Application {
 impl Application {
     /// The procedure that runs statements.
     pub(crate) const STATEMENTS: ProcedureNumber = ProcedureNumber(0);
+    /// The one that runs DELETE.
+    pub(crate) const DELETIONS: ProcedureNumber = ProcedureNumber(1);
+    /// Behind these two.
+    const FIRST_DECLARED: usize = 2;
 
     /// Of a schema file alone, with every fault at its place in it.
     pub fn of_file(text: &str) -> Result<Self, Fault> {
@@ -79,7 +84,8 @@ impl Application {
     fn new(tables: Tables) -> Self {
         let tables = Arc::new(tables);
         Self {
-            statements: Arc::new(Statements::new(&tables)),
+            statements: Arc::new(Statements::new(&tables, true)),
+            deletions: Arc::new(Statements::new(&tables, false)),
             tables,
             procedures: Vec::new(),
         }
@@ -92,10 +98,12 @@ impl Application {
 
     /// All procedures for the primary, in the order of their numbers.
     pub fn procedures(&self) -> Vec<Arc<dyn Procedure>> {
-        let statements: Arc<dyn Procedure> = self.statements.clone();
-        let procedures = self.procedures.iter();
-        let procedures = procedures.map(|(procedure, _)| procedure.clone() as Arc<dyn Procedure>);
-        std::iter::once(statements).chain(procedures).collect()
+        let mut all: Vec<Arc<dyn Procedure>> =
+            vec![self.statements.clone(), self.deletions.clone()];
+        for (procedure, _) in &self.procedures {
+            all.push(procedure.clone());
+        }
+        all
     }
 
     /// The procedures that can be called.
@@ -110,7 +118,7 @@ impl Application {
             *is_current && procedure.name == name
         };
         let place = self.procedures.iter().position(is_it)?;
-        let number = u16::try_from(place + 1).ok()?;
+        let number = u16::try_from(place + Self::FIRST_DECLARED).ok()?;
         Some((&self.procedures[place].0, ProcedureNumber(number)))
     }
 }

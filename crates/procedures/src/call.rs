@@ -59,19 +59,19 @@ impl Application {
         if cursor.accept("CALL") {
             return self.prepare_call(&mut cursor, declared);
         }
-        let kind = if cursor.sees("INSERT") {
-            PreparedKind::Insert
+        let (kind, procedure, statements) = if cursor.sees("DELETE") {
+            (PreparedKind::Delete, Self::DELETIONS, &self.deletions)
         } else if cursor.sees("UPDATE") {
-            PreparedKind::Update
+            (PreparedKind::Update, Self::STATEMENTS, &self.statements)
         } else {
-            PreparedKind::Delete
+            (PreparedKind::Insert, Self::STATEMENTS, &self.statements)
         };
-        let statement = self.statements.compiled(text, declared)?;
+        let statement = statements.compiled(text, declared)?;
         Ok(Prepared {
             parameters: statement.parameters.clone(),
             answers: None,
             kind,
-            procedure: Self::STATEMENTS,
+            procedure,
             sent: Sent::Text(text.to_owned()),
         })
     }
@@ -106,6 +106,7 @@ impl Application {
                 slots: &mut slots,
                 columns: None,
                 has_time: false,
+                depth: 0,
             };
             let to = format!("parameter \"{}\"", parameter.name);
             nodes.push(scope.assigned(argument, parameter.sql_type, &to)?);

@@ -67,6 +67,7 @@ impl SqlProcedure {
                 slots: &mut slots,
                 columns: None,
                 has_time: true,
+                depth: 0,
             };
             variables.push(match &variable.default {
                 Some(default) => {
@@ -129,8 +130,16 @@ pub(crate) fn malformed() -> Stop {
 }
 
 impl oltp::Procedure for SqlProcedure {
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "the primary knows it by its version, clients by its name"
+    )]
     fn name(&self) -> &str {
         &self.name_in_log
+    }
+
+    fn may_grow(&self) -> bool {
+        self.steps.iter().any(Step::may_grow)
     }
 
     fn run(

@@ -1,6 +1,7 @@
 //! INSERT, UPDATE and DELETE on their own: one statement, one transaction.
 //!
-//! They all are calls of one procedure, whose parameters are the statement's text, the types of its parameters
+//! They all are calls of one procedure, or of another one if they only make tables smaller: that runs even when memory
+//! is full. Its parameters are the statement's text, the types of its parameters
 //! and their values. So the command log has what it takes to run them again. What has been compiled is kept:
 //! clients send the same texts over and over.
 
@@ -25,9 +26,9 @@ use crate::table::Tables;
 
 /// Statements that are kept compiled. With more of them all are forgotten: clients that put values into their
 /// texts would otherwise fill the memory.
-const KEPT_MAX: usize = 1_024;
+const KEPT_MAX: usize = 512;
 /// Texts longer than this are not kept.
-const KEPT_BYTES_MAX: usize = 16 << 10;
+const KEPT_BYTES_MAX: usize = 8 << 10;
 
 /// A statement, compiled.
 pub(crate) struct Statement {
@@ -42,15 +43,18 @@ type Key = (String, Vec<Option<SqlType>>);
 /// See the module.
 pub(crate) struct Statements {
     name: String,
+    may_grow: bool,
     tables: Arc<Tables>,
     kept: Mutex<HashMap<Key, Arc<Statement>>>,
 }
 
 impl Statements {
-    /// None yet.
-    pub(crate) fn new(tables: &Arc<Tables>) -> Self {
+    /// None yet. `may_grow`: whether it takes more than deletions.
+    pub(crate) fn new(tables: &Arc<Tables>, may_grow: bool) -> Self {
+        let name = if may_grow { "statement" } else { "deletion" };
         Self {
-            name: format!("{GENERATION}:statement"),
+            name: format!("{GENERATION}:{name}"),
+            may_grow,
             tables: Arc::clone(tables),
             kept: Mutex::default(),
         }
@@ -133,6 +137,10 @@ impl Statements {
 impl oltp::Procedure for Statements {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn may_grow(&self) -> bool {
+        self.may_grow
     }
 
     fn run(

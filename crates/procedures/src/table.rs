@@ -349,6 +349,7 @@ fn defaults(syntax: &TableSyntax) -> Result<Vec<Option<Node>>, Fault> {
             slots: &mut slots,
             columns: None,
             has_time: true,
+            depth: 0,
         };
         let to = format!("column \"{}\"", column.name.text);
         scope.assigned(default, column.sql_type, &to).map(Some)
@@ -362,6 +363,7 @@ fn add_check(table: &mut Table, syntax: &CheckSyntax) -> Result<(), Fault> {
         slots: &mut slots,
         columns: Some(table.columns()),
         has_time: false,
+        depth: 0,
     };
     let condition = scope.condition(&syntax.condition)?;
     let columns = condition.columns();

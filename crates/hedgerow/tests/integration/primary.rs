@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -137,7 +138,10 @@ fn a_driver_calls_procedures_and_reads_what_it_has_written() -> Result<()> {
     );
     let names = "select string_agg(name, ' ' order by name) from hedgerow.primary_procedures";
     let names = single_value(&mut client, names)?;
-    assert_eq!(names, "sql1.balance.1 sql1.transfer.1 sql1:statement");
+    assert_eq!(
+        names,
+        "sql1.balance.1 sql1.transfer.1 sql1:deletion sql1:statement"
+    );
     server.hedgerow.verify()?;
     Ok(())
 }
@@ -252,14 +256,14 @@ fn values_of_all_types_go_in_and_come_out() -> Result<()> {
         &[&2i32, &std::time::UNIX_EPOCH],
     )?;
     let row = client.query_one("call read(1)", &[])?;
-    assert_eq!(row.get::<_, bool>("flag"), true);
+    assert!(row.get::<_, bool>("flag"));
     assert_eq!(row.get::<_, i16>("small"), -2);
     assert_eq!(row.get::<_, i64>("large"), 1 << 40);
     assert_eq!(row.get::<_, f32>("single"), 1.5);
     assert_eq!(row.get::<_, f64>("double_one"), -0.25);
     assert_eq!(row.get::<_, &str>("words"), "grün");
     assert_eq!(row.get::<_, &[u8]>("bytes"), bytes);
-    assert_eq!(row.get::<_, bool>("is_now"), false);
+    assert!(!row.get::<_, bool>("is_now"));
     assert_eq!(row.get::<_, Option<std::time::SystemTime>>("stamp"), None);
     // As text the primary's rows and the replica's look the same.
     let columns = "id, flag, small, large, price, single, double_one, words, short, bytes, day, moment, stamp, zoned";
@@ -283,6 +287,11 @@ fn values_of_all_types_go_in_and_come_out() -> Result<()> {
     );
     server.hedgerow.verify()?;
     Ok(())
+}
+
+fn spawn<T: Send + 'static>(client: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    let thread = std::thread::Builder::new().name("client".to_owned());
+    Ok(thread.spawn(client)?)
 }
 
 /// What clients of [`hammer`] were told.
@@ -329,9 +338,9 @@ fn kills_lose_nothing_that_was_acknowledged() -> Result<()> {
         let threads: Vec<_> = seeds
             .map(|(seed, client)| {
                 let numbers = numbers.clone();
-                std::thread::spawn(move || hammer(client, &numbers, seed))
+                spawn(move || hammer(client, &numbers, seed))
             })
-            .collect();
+            .collect::<Result<_>>()?;
         std::thread::sleep(Duration::from_millis(400 + 700 * round));
         server.hedgerow.kill()?;
         for thread in threads {
@@ -524,11 +533,11 @@ fn rows_beyond_the_primarys_memory_go_to_disk() -> Result<()> {
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             let (mut client, is_over) = (server.hedgerow.connect()?, is_over.clone());
-            Ok(std::thread::spawn(move || {
+            spawn(move || {
                 let written = write_documents(&mut client, writer, &is_over);
                 is_over.fetch_or(written.is_err(), Ordering::Relaxed);
                 written
-            }))
+            })
         })
         .collect::<Result<_>>()?;
     for writer in writers {

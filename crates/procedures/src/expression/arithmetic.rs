@@ -28,8 +28,8 @@ pub(super) fn compute<'a>(
         (Datum::Int(a), Datum::Int(b)) => of_ints(operator, sql_type, *a, *b),
         (Datum::Numeric(a), Datum::Numeric(b)) => {
             let result = match operator {
-                Operator::Add => a.add(*b),
-                Operator::Subtract => a.subtract(*b),
+                Operator::Add => a.plus(*b),
+                Operator::Subtract => a.minus(*b),
                 Operator::Multiply => a.multiply(*b),
                 Operator::Divide => a.divide(*b),
                 Operator::Remainder => a.remainder(*b),

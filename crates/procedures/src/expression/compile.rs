@@ -23,6 +23,9 @@ use crate::sql_type::SqlType;
 const POSSIBLE: &str = "Possible are names, literals, + - * / %, ||, comparisons, AND, OR, NOT, IS [NOT] NULL, IN (list), \
                         BETWEEN, CASE, CAST, coalesce, nullif, greatest, least, abs, length and now()";
 
+/// How deep expressions may be: they are compiled and computed by recursion.
+const DEPTH_MAX: usize = 128;
+
 /// An expression whose type may be open.
 pub(crate) struct Compiled {
     pub(crate) node: Node,
@@ -110,6 +113,17 @@ impl Scope<'_> {
     }
 
     fn compile(&mut self, syntax: &Expr) -> Result<Compiled, Fault> {
+        if self.depth == DEPTH_MAX {
+            let message = format!("an expression is more than {DEPTH_MAX} operators deep");
+            return Err(Fault::new(code::PROGRAM_LIMIT_EXCEEDED, message).of(syntax));
+        }
+        self.depth += 1;
+        let compiled = self.compile_any(syntax);
+        self.depth -= 1;
+        compiled
+    }
+
+    fn compile_any(&mut self, syntax: &Expr) -> Result<Compiled, Fault> {
         let compiled = match syntax {
             Expr::Nested(inner) => return self.compile(inner),
             Expr::Identifier(name) => self.name(std::slice::from_ref(name)),
@@ -380,16 +394,12 @@ impl Scope<'_> {
     }
 
     fn in_list(&mut self, one: &Expr, list: &[Expr], negated: bool) -> Result<Compiled, Fault> {
-        let mut any: Option<Node> = None;
+        let mut each = Vec::with_capacity(list.len());
         for item in list {
             let both = self.unified_pair(one, item, "=")?;
-            let is_equal = Node::Compare(Comparison::Equal, Box::new(both));
-            any = Some(match any {
-                None => is_equal,
-                Some(before) => Node::Or(Box::new((before, is_equal))),
-            });
+            each.push(Node::Compare(Comparison::Equal, Box::new(both)));
         }
-        let any = any.unwrap_or(Node::Constant(Datum::Bool(false)));
+        let any = any_of(each);
         Ok(Compiled::new(negated_if(any, negated), SqlType::Boolean))
     }
 
@@ -595,6 +605,16 @@ fn arithmetic(operator: &BinaryOperator) -> Option<Operator> {
         BinaryOperator::Modulo => Operator::Remainder,
         _ => return None,
     })
+}
+
+/// Whether one of them is true: a tree that is no deeper than it must be.
+fn any_of(mut each: Vec<Node>) -> Node {
+    let half = each.split_off(each.len() / 2);
+    match (each.is_empty(), half.len()) {
+        (true, 1) => half.into_iter().next().expect("there is one"),
+        (true, _) => Node::Constant(Datum::Bool(false)),
+        (false, _) => Node::Or(Box::new((any_of(each), any_of(half)))),
+    }
 }
 
 fn negated_if(node: Node, negated: bool) -> Node {

@@ -124,6 +124,8 @@ pub(crate) struct Scope<'s> {
     pub(crate) columns: Option<Columns<'s>>,
     /// Whether the time may be asked for, as it may be inside a transaction.
     pub(crate) has_time: bool,
+    /// How deep in an expression it is.
+    pub(crate) depth: usize,
 }
 
 /// What a name stands for.

@@ -1,3 +1,5 @@
+//! Expressions: their values against PostgreSQL's and against sums without bounds, their faults, their limits.
+
 use std::fmt::Write;
 
 use oltp::Stop;
@@ -37,6 +39,7 @@ fn evaluated(text: &str) -> Result<Result<Datum<'static>, Stop>, Fault> {
         slots: &mut slots,
         columns: None,
         has_time: true,
+        depth: 0,
     };
     let expression = scope.expression(&syntax)?;
     let values = [Datum::Int(7), Datum::text("seven"), Datum::Null];
@@ -139,6 +142,21 @@ fn values_are_those_of_postgresql() {
     ] {
         assert_eq!(value(text), expected, "{text}");
     }
+}
+
+#[test]
+fn expressions_have_an_end() {
+    let sum = |terms: usize| vec!["1"; terms].join(" + ");
+    assert_eq!(value(&sum(100)), "100");
+    for terms in [130, 1_900, 2_100, 500_000] {
+        assert_eq!(value(&sum(terms)), "54000", "{terms} terms");
+    }
+    let list = |items: usize| format!("a in ({})", vec!["1"; items].join(", "));
+    assert_eq!(value(&list(1_000)), "false");
+    assert_eq!(
+        value(&format!("{}1{}", "(".repeat(1_000), ")".repeat(1_000))),
+        "54000"
+    );
 }
 
 #[test]

@@ -45,6 +45,7 @@ impl<'t> Compiler<'t> {
             slots: &mut self.slots,
             columns,
             has_time: true,
+            depth: 0,
         }
     }
 
@@ -177,7 +178,7 @@ impl<'t> Compiler<'t> {
                 from,
             });
         };
-        let (items, into) = self.into_variables(items, &columns, into, syntax.location)?;
+        let (items, into) = self.variables_of(items, &columns, into, syntax.location)?;
         Ok(Select {
             items,
             into: Some(into),
@@ -261,7 +262,7 @@ impl<'t> Compiler<'t> {
         })
     }
 
-    fn into_variables(
+    fn variables_of(
         &self,
         items: Vec<Node>,
         columns: &[ReplyColumn],

@@ -101,6 +101,18 @@ impl Step {
         Ok(())
     }
 
+    /// Whether it may make tables larger.
+    pub(crate) fn may_grow(&self) -> bool {
+        match self {
+            Self::Insert(_) | Self::Update(_) => true,
+            Self::If(arms, otherwise) => {
+                let steps = arms.iter().flat_map(|(_, steps)| steps).chain(otherwise);
+                steps.into_iter().any(Self::may_grow)
+            }
+            Self::Delete(_) | Self::Select(_) | Self::Set(..) | Self::Signal(..) => false,
+        }
+    }
+
     /// Names the keys that follow from the parameters, which are the first so many slots.
     pub(crate) fn declare(
         &self,

@@ -8,6 +8,9 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use super::Name;
 use crate::fault::{Fault, code};
 
+/// Tokens that an expression may have: it is a tree as deep as a chain of operators is long, and stacks have an end.
+const EXPRESSION_TOKENS_MAX: usize = 4_000;
+
 static DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
 
 /// See the module.
@@ -174,9 +177,30 @@ impl Cursor {
     /// An expression.
     pub(crate) fn expression(&mut self) -> Result<Expr, Fault> {
         let start = self.location();
+        if self.expression_tokens() > EXPRESSION_TOKENS_MAX {
+            let message = format!("an expression has more than {EXPRESSION_TOKENS_MAX} words");
+            return Err(Fault::new(code::PROGRAM_LIMIT_EXCEEDED, message).at(start));
+        }
         self.parser
             .parse_expr()
             .map_err(|error| fault_of(error, start))
+    }
+
+    /// The tokens that an expression which begins here can have at most.
+    fn expression_tokens(&self) -> usize {
+        let mut depth = 0u32;
+        let is_inside = |token: &&TokenWithSpan| {
+            match token.token {
+                Token::LParen => depth += 1,
+                Token::RParen if depth == 0 => return false,
+                Token::RParen => depth -= 1,
+                Token::Comma | Token::SemiColon if depth == 0 => return false,
+                _ => {}
+            }
+            true
+        };
+        let tokens = self.tokens[self.parser.index().min(self.tokens.len())..].iter();
+        tokens.take_while(is_inside).count()
     }
 
     /// A type.

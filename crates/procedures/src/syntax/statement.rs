@@ -12,7 +12,7 @@ pub(crate) enum StatementSyntax {
     Insert(InsertSyntax),
     Update(UpdateSyntax),
     Delete(DeleteSyntax),
-    Select(SelectSyntax),
+    Select(Box<SelectSyntax>),
     Set(SetSyntax),
     If(IfSyntax),
     Signal(SignalSyntax),
@@ -66,7 +66,7 @@ pub(crate) struct FromSyntax {
 pub(crate) enum ItemSyntax {
     /// `*`
     All(Location),
-    Expression(Expr, Option<Name>),
+    Expression(Box<Expr>, Option<Name>),
 }
 
 /// `column [ASC | DESC]`
@@ -120,7 +120,7 @@ fn any(cursor: &mut Cursor, ends: &[&str]) -> Result<StatementSyntax, Fault> {
         return change;
     }
     if cursor.sees("SELECT") {
-        return select(cursor).map(StatementSyntax::Select);
+        return select(cursor).map(Box::new).map(StatementSyntax::Select);
     }
     if cursor.accept("SET") {
         let variable = cursor.name("a variable")?;
@@ -229,7 +229,7 @@ fn item(cursor: &mut Cursor) -> Result<ItemSyntax, Fault> {
         true => Some(cursor.name("a name")?),
         false => None,
     };
-    Ok(ItemSyntax::Expression(expression, name))
+    Ok(ItemSyntax::Expression(Box::new(expression), name))
 }
 
 fn from(cursor: &mut Cursor) -> Result<FromSyntax, Fault> {

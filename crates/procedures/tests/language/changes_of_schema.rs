@@ -34,6 +34,18 @@ fn it_comes_back_as_it_was_kept() {
     assert_eq!(StoredSchema::from_bytes(newer), Err(too_new));
 }
 
+/// The example of `docs/format/primary-schema.md`.
+#[test]
+fn it_is_kept_as_documented() {
+    let document = include_str!("../../../../docs/format/primary-schema.md");
+    let example = document.split("```\n").nth(1).expect("it has an example");
+    let schema = StoredSchema::from_bytes(example.as_bytes()).expect("it is read");
+    assert_eq!(schema.to_bytes(), example.as_bytes());
+    let declared = "CREATE TABLE t (id integer PRIMARY KEY, n bigint); create index on t(n);
+                    create procedure put(i integer) as begin atomic insert into t values (i, 0); end";
+    assert_eq!(schema, stored(declared));
+}
+
 #[test]
 fn blanks_comments_and_the_order_of_declarations_mean_nothing() {
     let before = stored(
@@ -95,9 +107,15 @@ fn a_changed_procedure_is_a_new_version_and_the_old_one_stays_for_the_log() {
         with("delete from t where id = n;"),
     );
     let before = stored(&one);
-    assert_eq!(names(&before), ["sql1:statement", "sql1.p.1"]);
+    assert_eq!(
+        names(&before),
+        ["sql1:statement", "sql1:deletion", "sql1.p.1"]
+    );
     let after = follow(&before, &two).unwrap_or_else(|fault| panic!("{fault}"));
-    assert_eq!(names(&after), ["sql1:statement", "sql1.p.1", "sql1.p.2"]);
+    assert_eq!(
+        names(&after),
+        ["sql1:statement", "sql1:deletion", "sql1.p.1", "sql1.p.2"]
+    );
     let application = Application::of_stored(&after).unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(application.current().count(), 1);
     // The first body again is the first version.

@@ -4,6 +4,7 @@ mod calls;
 mod changes_of_schema;
 mod evictions;
 mod faults;
+mod hostile;
 mod model;
 mod recovery;
 mod refusals;

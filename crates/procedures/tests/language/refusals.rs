@@ -103,7 +103,5 @@ fn a_row_that_is_too_long_is_refused() {
         &[Some(SqlType::Text)],
         &[text],
     );
-    if let Err(rejection) = result {
-        assert_eq!(rejection.code, "54000");
-    }
+    assert_eq!(result.expect_err("refused").code, "54000");
 }

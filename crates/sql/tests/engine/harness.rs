@@ -300,7 +300,7 @@ pub async fn run_with(
     let mut rows = Vec::new();
     for statement in sql::parse(text)? {
         match session.execute(&statement, parameters.clone()).await? {
-            Outcome::Command { tag, .. } => rows.push(tag.to_owned()),
+            Outcome::Command { tag, .. } => rows.push(tag.into_owned()),
             Outcome::Rows { mut stream, .. } => {
                 while let Some(batch) = stream.next().await {
                     rows.extend(lines(&batch?));
