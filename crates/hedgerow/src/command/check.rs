@@ -8,6 +8,7 @@ use replication::postgres::PostgresConfig;
 
 use super::serve::describe;
 use crate::cli::CheckArguments;
+use crate::primary::{SchemaFile, SchemaFileError};
 use crate::settings::{self, PrimarySettings, SourceSettings};
 
 /// Checks and tells.
@@ -23,9 +24,17 @@ fn check_schema(primary: &PrimarySettings) -> anyhow::Result<ExitCode> {
     let Some(file) = &primary.schema else {
         anyhow::bail!("name the schema file to check: --schema FILE");
     };
-    let schema = crate::primary::SchemaFile::read(file)?;
-    println!("{}: {}", file.display(), schema.summary());
-    Ok(ExitCode::SUCCESS)
+    match SchemaFile::read(file) {
+        Ok(schema) => {
+            println!("{}: {}", file.display(), schema.summary());
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(fault @ SchemaFileError::Fault { .. }) => {
+            println!("{fault}");
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn check_postgres(source: &PostgresConfig) -> anyhow::Result<ExitCode> {

@@ -484,6 +484,18 @@ fn faults_are_named_before_anything_is_made() -> Result<()> {
         "{message}"
     );
     assert!(!folder.path().join("data").exists());
+    for (schema, status, word) in [
+        (BANK, 0, "2 tables, 2 procedures"),
+        ("create table t (id text)", 1, "no primary key"),
+    ] {
+        let options = options(&folder, schema, &[])?;
+        let mut check = std::process::Command::new(&options.binary);
+        let check = check.args(["check", "--source", "primary", "--schema"]);
+        let output = check.arg(schema_path(&folder)).output()?;
+        assert_eq!(output.status.code(), Some(status));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(word), "{text}");
+    }
     let message = refused("", &["--slot", "s"])?;
     assert!(
         message.contains("slot is a setting for a PostgreSQL source"),
