@@ -184,6 +184,12 @@ impl LruChain {
         }
     }
 
+    /// Whether a row is of the youngest quarter; no row of another chain than a lazy one is known to be.
+    #[inline]
+    pub(crate) fn is_young(&self, rows: &SlotArena, id: TupleId) -> bool {
+        is_young(rows, id.0)
+    }
+
     /// A row was used.
     #[inline]
     pub(crate) fn touch(&mut self, rows: &mut SlotArena, id: TupleId) {

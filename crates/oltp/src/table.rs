@@ -29,8 +29,9 @@ pub(crate) struct Table {
     pub(crate) indexes: Vec<Index>,
     pub(crate) evicted: EvictedEntries,
     pub(crate) chain: LruChain,
-    /// Rows that transactions touched since rows were last evicted.
-    pub(crate) accesses: u64,
+    /// Uses of rows that were not young, or on disk, since rows were last evicted; and before, less and less.
+    pub(crate) uses: u64,
+    pub(crate) former_uses: f64,
     /// What a snapshot has copied.
     pub(crate) capture: Capture,
     /// The digest of the evicted rows, and their bytes.
@@ -78,7 +79,8 @@ impl Table {
                 .collect(),
             evicted: EvictedEntries::new(chunk_bytes),
             chain: LruChain::new(chain),
-            accesses: 0,
+            uses: 0,
+            former_uses: 0.0,
             capture: Capture::default(),
             evicted_digest: RowsDigest::default(),
             evicted_bytes: 0,
@@ -451,7 +453,13 @@ impl Table {
         Some(primary.first(key.key)?.target())
     }
 
-    /// Notes that a row was used.
+    /// Counts the use of a row. Those of young rows say nothing of what would go to disk.
+    #[inline]
+    pub(crate) fn note_use(&mut self, id: TupleId) {
+        self.uses += u64::from(!self.chain.is_young(&self.rows.slots, id));
+    }
+
+    /// Makes a row one that was used last.
     #[inline]
     pub(crate) fn touch(&mut self, id: TupleId) {
         if self.chain.kind() != ChainKind::None {

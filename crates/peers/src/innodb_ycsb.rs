@@ -23,8 +23,9 @@ use crate::pipelined_connection::{Parameter, PipelinedConnection, Statement};
 
 const TABLE: &str = "ycsb.usertable";
 
-/// What the server and the clients take besides the buffer pool, and for each connection.
-const OWN_BYTES: u64 = 40 << 20;
+/// What the server and the clients take besides the buffer pool, and for each connection. With 40 MiB the server was killed at 512
+/// while it loaded.
+const OWN_BYTES: u64 = 96 << 20;
 const CONNECTION_BYTES: u64 = 512 << 10;
 
 /// Rows that are loaded by one statement.

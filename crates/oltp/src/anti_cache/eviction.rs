@@ -1,8 +1,9 @@
 //! Eviction: the coldest rows of a table into one block (Anti-Caching, section 3.2).
 //!
-//! 1. The table is chosen: the more its rows were used of late, each, the less it gives. (The paper counts
-//!    uses of the whole table: then a small table of hot rows, such as items, gives more than a large one
-//!    of cold rows, such as order lines, and gets all of it back.)
+//! 1. The table is chosen whose rows go unused for longest: its rows in memory over their uses of late. Uses of the youngest
+//!    quarter do not count: orders that are looked at after they came in say nothing of those that came in long ago. (The
+//!    paper has each table give by the uses of the whole table: then a small table of hot rows, such as items, gives more than
+//!    a large one of cold rows, such as order lines, and gets all of it back.)
 //! 2. Rows are taken from the old end of its chain until the block is full. Pinned rows, and rows
 //!    that no block can hold, go to the young end instead.
 //! 3. The block is kept in memory and handed to the writer.
@@ -18,6 +19,9 @@ use super::moves::Moves;
 use crate::evicted_entries::BlockId;
 use crate::lru_chain::ChainKind;
 use crate::table::Table;
+
+/// The part of the uses before that counts with each block that is evicted.
+const KEPT_USES: f64 = 1.0 - 1.0 / 64.0;
 
 /// Rows that a slice passes over at most.
 const PASSED_MAX: usize = 1_000;
@@ -86,31 +90,21 @@ impl AntiCache {
         self.files.writes.submit(WriteJob::Write(block));
     }
 
-    /// The table whose turn it is. Each gets a share that falls with its use, and the one with the
-    /// largest unused share gives.
+    /// The table whose rows that are not young go unused for longest, on average.
     fn choose(&mut self, tables: &mut [Table]) -> Option<usize> {
-        let has_rows =
-            |table: &Table| table.chain.kind() != ChainKind::None && table.oldest().is_some();
-        let share = |table: &Table| table.rows_in_memory() as f64 / (table.accesses as f64 + 1.0);
-        let all: f64 = tables
-            .iter()
-            .filter(|table| has_rows(table))
-            .map(share)
-            .sum();
-        let mut chosen: Option<usize> = None;
+        let mut chosen = None;
         for (number, table) in tables.iter_mut().enumerate() {
-            if !has_rows(table) {
-                self.dues[number] = 0.0;
+            // What was used long ago counts less and less.
+            table.former_uses =
+                table.former_uses * KEPT_USES + std::mem::take(&mut table.uses) as f64;
+            if table.chain.kind() == ChainKind::None || table.oldest().is_none() {
                 continue;
             }
-            self.dues[number] += share(table) / all;
-            // What was used long ago counts less and less.
-            table.accesses -= table.accesses / 8;
-            if chosen.is_none_or(|other| self.dues[number] > self.dues[other]) {
-                chosen = Some(number);
+            let unused = table.rows_in_memory() as f64 / (table.former_uses + 1.0);
+            if chosen.is_none_or(|(_, longest)| unused > longest) {
+                chosen = Some((number, unused));
             }
         }
-        self.dues[chosen?] -= 1.0;
-        chosen
+        chosen.map(|(number, _)| number)
     }
 }

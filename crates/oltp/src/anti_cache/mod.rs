@@ -62,8 +62,6 @@ pub(crate) struct AntiCache {
     emptied: Vec<FileNumber>,
     /// Bytes that the call which waits for the disk may still fetch.
     left_bytes: usize,
-    /// How much each table is due to give, by its number.
-    dues: Vec<f64>,
     pub(crate) defragmentation: Defragmentation,
     /// Blocks that were read last, the last one first.
     read_last: VecDeque<BlockId>,
@@ -84,7 +82,6 @@ impl AntiCache {
             buffers: HashMap::new(),
             emptied: Vec::new(),
             left_bytes: 0,
-            dues: vec![0.0; tables],
             defragmentation: Defragmentation::default(),
             read_last: VecDeque::new(),
             scratch: RowBuffer::default(),

@@ -7,7 +7,8 @@
 //! 3. A node that has become empty is taken out and waits for its like. Nodes are never merged: what a table has lost it
 //!    tends to gain again, and rows that go to disk stay in their indexes.
 //! 4. The leaf that the newest entry is in is known, with its end: an order's lines come one behind the
-//!    other, and all but the first go there without a descent.
+//!    other, and all but the first go there without a descent. So is the leaf that was re-pointed last: they go to disk and
+//!    come back one behind the other, too.
 
 use super::Direction;
 use super::key::{Key, RowKey};
@@ -25,13 +26,14 @@ pub(super) struct OrderedIndex<K> {
     root: u32,
     /// Inner nodes above each leaf.
     height: usize,
-    newest: Option<Newest<K>>,
+    newest: Option<Reached<K>>,
+    repointed: Option<Reached<K>>,
     /// Of leaves' entries, and of keys.
     heap_bytes: usize,
 }
 
-/// The leaf of the newest entry.
-struct Newest<K> {
+/// A leaf that a descent has come to.
+struct Reached<K> {
     leaf: u32,
     /// The smallest key that is behind it.
     end: Option<K>,
@@ -52,6 +54,7 @@ impl<K: StoredKey> OrderedIndex<K> {
             root: 0,
             height: 0,
             newest: None,
+            repointed: None,
         }
     }
 
@@ -117,7 +120,11 @@ impl<K: StoredKey> OrderedIndex<K> {
 
     pub(super) fn pointer_mut(&mut self, key: RowKey<'_>) -> Option<&mut Pointer> {
         let probe = K::probe(key.key);
-        let number = self.leaf_of(probe);
+        let number = match self.reached_by(self.repointed.as_ref(), probe) {
+            Some(number) => number,
+            None if K::IS_NUMBER => self.repointed.insert(self.descend_to(probe)).leaf,
+            None => self.leaf_of(probe),
+        };
         let leaf = self.leaf_mut(number);
         leaf.find(probe).map(|at| leaf.pointer_mut(at))
     }
@@ -146,31 +153,44 @@ impl<K: StoredKey> OrderedIndex<K> {
         if !K::IS_NUMBER {
             return self.leaf_of(probe);
         }
-        if let Some(newest) = &self.newest
-            && newest
-                .end
-                .as_ref()
-                .is_none_or(|end| end.compare(probe).is_gt())
-            && let leaf = self.leaf(newest.leaf)
-            && !leaf.is_empty()
-            && leaf.with_key(0, |first| first.compare(probe).is_le())
-        {
-            return newest.leaf;
+        match self.reached_by(self.newest.as_ref(), probe) {
+            Some(number) => number,
+            None => self.newest.insert(self.descend_to(probe)).leaf,
         }
-        let (mut number, mut end) = (self.root, None);
+    }
+
+    /// A leaf that is known, if a key is in it or belongs in it.
+    #[inline]
+    fn reached_by(&self, known: Option<&Reached<K>>, probe: K::Probe<'_>) -> Option<u32> {
+        let known = known?;
+        let end = known.end.as_ref();
+        let leaf = self.leaf(known.leaf);
+        let is_in = end.is_none_or(|end| end.compare(probe).is_gt())
+            && !leaf.is_empty()
+            && leaf.with_key(0, |first| first.compare(probe).is_le());
+        is_in.then_some(known.leaf)
+    }
+
+    /// The leaf in which a key belongs, with its end.
+    fn descend_to(&self, probe: K::Probe<'_>) -> Reached<K> {
+        let (mut leaf, mut end) = (self.root, None);
         for _ in 0..self.height {
-            let inner = self.inner(number);
+            let inner = self.inner(leaf);
             let at = inner.child_of(probe);
             end = inner.bound_behind(at).map(K::again).or(end);
-            number = inner.child(at);
+            leaf = inner.child(at);
         }
-        self.newest = Some(Newest { leaf: number, end });
-        number
+        Reached { leaf, end }
+    }
+
+    /// Leaves have been split or taken out.
+    fn forget_reached(&mut self) {
+        (self.newest, self.repointed) = (None, None);
     }
 
     /// Adds an entry whose leaf is full.
     fn insert_and_split(&mut self, probe: K::Probe<'_>, pointer: Pointer) {
-        self.newest = None;
+        self.forget_reached();
         if let Some((bound, right)) = self.insert_below(self.root, self.height, probe, pointer) {
             let mut root = Inner::new(self.root);
             root.insert(0, bound, right);
@@ -243,7 +263,7 @@ impl<K: StoredKey> OrderedIndex<K> {
         let is_empty = leaf.is_empty();
         self.heap_bytes -= K::heap_bytes(probe);
         if is_empty && self.height > 0 {
-            self.newest = None;
+            self.forget_reached();
             self.remove_empty(self.root, self.height, probe);
             self.lower_root();
         }

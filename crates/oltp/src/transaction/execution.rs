@@ -185,7 +185,7 @@ impl Transaction<'_> {
             let Target::Memory(id) = found.pointer.target() else {
                 continue;
             };
-            table.accesses += 1;
+            table.note_use(id);
             if asks_for_texts {
                 table.prefetch_text(id);
             }
@@ -201,7 +201,7 @@ impl Transaction<'_> {
     /// Notes that an evicted row is needed, or brings it back at once.
     fn want(&mut self, table: TableNumber, id: EvictedId) -> Result<Option<TupleId>, Stop> {
         let of_table = &mut self.tables[usize::from(table.0)];
-        of_table.accesses += 1;
+        of_table.uses += 1;
         if let Some(fetch) = &mut self.fetch {
             return fetch.fetch_now(of_table, id).map(Some);
         }
@@ -218,7 +218,6 @@ impl Transaction<'_> {
         let (body, text) = self.work.bytes[row.clone()].split_at(of_table.layout.body_bytes());
         let row = RowBytes { body, text };
         let id = of_table.insert(row)?;
-        of_table.accesses += 1;
         self.work.undo.inserted(table, id);
         self.answer(IndexId { table, index: 0 }, 1);
         Ok(())
