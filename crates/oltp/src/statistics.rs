@@ -58,6 +58,8 @@ pub struct TableStatistics {
     pub rows_evicted: usize,
     /// Bytes of its rows in memory, as allocated.
     pub row_bytes: usize,
+    /// Those of them that are in use.
+    pub row_bytes_in_use: usize,
     /// Bytes of its rows on disk.
     pub evicted_bytes: u64,
     /// Bytes of its indexes.
@@ -252,6 +254,7 @@ impl Partition {
                 rows_in_memory: table.rows_in_memory(),
                 rows_evicted: table.evicted.len(),
                 row_bytes: table.row_bytes(),
+                row_bytes_in_use: table.row_bytes_in_use(),
                 evicted_bytes: table.evicted_bytes,
                 index_bytes: table.index_bytes(),
                 holes,

@@ -513,6 +513,11 @@ impl Table {
         self.row_bytes() + self.evicted.held_bytes() + self.index_bytes() + copies
     }
 
+    /// Bytes of rows and texts in use.
+    pub(crate) fn row_bytes_in_use(&self) -> usize {
+        self.rows.live_bytes()
+    }
+
     /// Bytes of rows and texts that were allocated.
     pub(crate) fn row_bytes(&self) -> usize {
         self.rows.held_bytes()

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use contender::tpcc::Scale as Size;
 use contender::tpcc::transactions::Mix;
+use oltp::statistics::TableStatistics;
 use oltp::{AntiCacheOptions, Call, MergeStrategy, Outcome, Partition};
 
 use super::database::{self, Drawn};
@@ -44,7 +45,8 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
         Scale::Quick => 2,
         Scale::Full => 10,
     };
-    let memory_bytes = loaded_bytes(&size)? * room;
+    let loaded = Loaded::measure(&size)?;
+    let memory_bytes = loaded.bytes * room;
     results.setting("memory_bytes, growing", memory_bytes);
     let folder = tempfile::tempdir()?;
     let options = AntiCacheOptions {
@@ -55,23 +57,52 @@ pub fn run(scale: Scale, results: &mut Results) -> Result<()> {
     let files: Vec<_> = partition.block_files().into_iter().collect();
     beside(partition.log_writer(), &files, || {
         database::fill(&mut partition, &size)?;
-        let windows = grow(&mut partition, &size, memory_bytes)?;
+        let windows = grow(&mut partition, &size, &loaded, memory_bytes)?;
         note(&partition, &windows, memory_bytes, results);
         database::check(&mut partition, &size)
     })
 }
 
-/// What the loaded database takes when there is no bound.
-fn loaded_bytes(size: &Size) -> Result<usize> {
-    let folder = tempfile::tempdir()?;
-    let mut partition = database::open(folder.path(), None)?;
-    beside(partition.log_writer(), &[], || {
-        database::fill(&mut partition, size)
-    })?;
-    Ok(partition.memory().live_bytes)
+/// The loaded database when there is no bound.
+struct Loaded {
+    /// What it takes.
+    bytes: usize,
+    /// What a row of each table takes, without indexes.
+    row_bytes: Vec<f64>,
 }
 
-fn grow(partition: &mut Partition, size: &Size, memory_bytes: usize) -> Result<Windows> {
+impl Loaded {
+    fn measure(size: &Size) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut partition = database::open(folder.path(), None)?;
+        beside(partition.log_writer(), &[], || {
+            database::fill(&mut partition, size)
+        })?;
+        let tables = partition.table_statistics();
+        let row_bytes = |table: &TableStatistics| {
+            table.row_bytes_in_use as f64 / table.rows_in_memory.max(1) as f64
+        };
+        Ok(Self {
+            bytes: partition.memory().live_bytes,
+            row_bytes: tables.iter().map(row_bytes).collect(),
+        })
+    }
+
+    /// What all rows would take in memory, with all indexes.
+    fn data_bytes(&self, partition: &Partition) -> f64 {
+        let tables = partition.table_statistics();
+        let evicted = tables.iter().zip(&self.row_bytes);
+        let evicted = evicted.map(|(table, bytes)| table.rows_evicted as f64 * bytes);
+        evicted.sum::<f64>() + partition.memory().live_bytes as f64
+    }
+}
+
+fn grow(
+    partition: &mut Partition,
+    size: &Size,
+    loaded: &Loaded,
+    memory_bytes: usize,
+) -> Result<Windows> {
     let mut windows = Windows::default();
     let mut mix = Mix::new(*size, 1);
     loop {
@@ -79,7 +110,7 @@ fn grow(partition: &mut Partition, size: &Size, memory_bytes: usize) -> Result<W
         let start = Instant::now();
         let is_full = run_window(partition, &drawn, memory_bytes, &mut windows)?;
         let rate = WINDOW as f64 / start.elapsed().as_secs_f64();
-        windows.times = data_bytes(partition) / memory_bytes as f64;
+        windows.times = loaded.data_bytes(partition) / memory_bytes as f64;
         if windows.rates.len() % WINDOWS_SHOWN == 0 {
             eprintln!("growing: {:.2} x memory, {rate:.0} a second", windows.times);
         }
@@ -127,13 +158,6 @@ fn execute(partition: &mut Partition, call: Call<'_>, reply: &mut Vec<u8>) -> Re
     let outcome = partition.execute(call, reply);
     database::has_ended(&outcome)?;
     Ok(outcome)
-}
-
-/// What is in memory, and the rows on disk.
-fn data_bytes(partition: &Partition) -> f64 {
-    let tables = partition.table_statistics();
-    let evicted: u64 = tables.iter().map(|table| table.evicted_bytes).sum();
-    evicted as f64 + partition.memory().live_bytes as f64
 }
 
 fn note(partition: &Partition, windows: &Windows, memory_bytes: usize, results: &mut Results) {

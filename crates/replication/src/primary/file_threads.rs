@@ -1,5 +1,5 @@
 //! The threads that do the primary's work on files: one writes its log, one its blocks, one its snapshots,
-//! and two read blocks.
+//! and sixteen read blocks.
 //!
 //! Each does steps until it is told to stop, and wakes the primary's thread after a step. A failure of the
 //! log is the primary's to see: it acknowledges nothing any more. Blocks and snapshots that cannot be
