@@ -332,7 +332,8 @@ mod tests {
                 match (random.random_range(0..7), at) {
                     (6, Some(at)) if kind != ChainKind::Single => {
                         let old = model.rows[at];
-                        let new = rows.copy(old);
+                        let (header, new) = (rows.get(old).to_vec(), rows.allocate());
+                        rows.get_mut(new).copy_from_slice(&header);
                         chain.replace(&mut rows, TupleId(old), TupleId(new));
                         rows.release(old);
                         model.rows[at] = new;

@@ -58,7 +58,7 @@ impl Bounds {
         used.live_bytes > self.used_max || used.held_bytes > self.held_max
     }
 
-    /// Less than this is not worth a look at all rows.
+    /// Less than this is not worth a choice of chunks.
     fn gain_min(self) -> usize {
         (self.held_max - self.used_max) / 4
     }

@@ -138,20 +138,12 @@ impl SlotArena {
         }
     }
 
-    /// Copies a slot to another one of an open chunk.
+    /// Copies a slot of a closed chunk to one of an open chunk.
     pub(crate) fn copy(&mut self, from: u32) -> u32 {
         let to = self.allocate();
         let ((from_chunk, from_at), (to_chunk, to_at)) = (self.place(from), self.place(to));
-        if from_chunk == to_chunk {
-            let slot = from_at..from_at + self.slot_bytes;
-            self.chunks[to_chunk]
-                .memory
-                .bytes_mut()
-                .copy_within(slot, to_at);
-            return to;
-        }
         let both = self.chunks.get_disjoint_mut([from_chunk, to_chunk]);
-        let [source, target] = both.expect("two chunks that there are");
+        let [source, target] = both.expect("one chunk is closed, the other open");
         let slot = &source.memory.bytes()[from_at..from_at + self.slot_bytes];
         target.memory.bytes_mut()[to_at..to_at + self.slot_bytes].copy_from_slice(slot);
         to

@@ -69,13 +69,14 @@ impl TextArena {
             self.classes.resize_with(class + 1, || None);
         }
         let new = || SlotArena::new(size, self.chunk_bytes);
-        let arena = self.classes[class].get_or_insert_with(new);
-        let before = arena.held_bytes();
-        let number = arena.allocate();
-        self.held_bytes += arena.held_bytes() - before;
-        let slot = arena.get_mut(number);
-        set_owner(slot, owner);
-        slot[OWNER_BYTES..][..text.len()].copy_from_slice(text);
+        self.classes[class].get_or_insert_with(new);
+        let number = self.change_class(class, |arena| {
+            let number = arena.allocate();
+            let slot = arena.get_mut(number);
+            set_owner(slot, owner);
+            slot[OWNER_BYTES..][..text.len()].copy_from_slice(text);
+            number
+        });
         self.live_bytes += size;
         TextNumber(number)
     }
@@ -84,10 +85,7 @@ impl TextArena {
     pub(crate) fn remove(&mut self, number: TextNumber, length: usize) {
         if length > 0 {
             let (class, size) = class_of(length);
-            let arena = self.classes[class].as_mut().expect("a text has a class");
-            let before = arena.held_bytes();
-            arena.release(number.0);
-            self.held_bytes = self.held_bytes + arena.held_bytes() - before;
+            self.change_class(class, |arena| arena.release(number.0));
             self.live_bytes -= size;
         }
     }
@@ -136,10 +134,10 @@ impl TextArena {
 
     /// See [`SlotArena::close_sparse`].
     pub(crate) fn close_sparse(&mut self) {
-        for arena in self.classes.iter_mut().flatten() {
-            let before = arena.held_bytes();
-            arena.close_sparse();
-            self.held_bytes = self.held_bytes + arena.held_bytes() - before;
+        for class in 0..self.classes.len() {
+            if self.classes[class].is_some() {
+                self.change_class(class, SlotArena::close_sparse);
+            }
         }
         self.closed_from = 0;
     }
@@ -148,19 +146,30 @@ impl TextArena {
     pub(crate) fn leave_closed(&mut self) -> Option<(TextNumber, TupleId, usize)> {
         for class in self.closed_from..self.classes.len() {
             self.closed_from = class;
-            let Some(arena) = &mut self.classes[class] else {
+            if self.classes[class].is_none() {
                 continue;
-            };
-            if let Some(number) = arena.next_closed() {
-                let before = arena.held_bytes();
+            }
+            let moved = self.change_class(class, |arena| {
+                let number = arena.next_closed()?;
                 let moved = arena.copy(number);
                 arena.release(number);
-                self.held_bytes = self.held_bytes + arena.held_bytes() - before;
                 let slot = arena.get(moved);
-                return Some((TextNumber(moved), owner(slot), slot.len()));
+                Some((TextNumber(moved), owner(slot), slot.len()))
+            });
+            if moved.is_some() {
+                return moved;
             }
         }
         None
+    }
+
+    /// Changes the texts of a class, and counts what it holds.
+    fn change_class<R>(&mut self, class: usize, change: impl FnOnce(&mut SlotArena) -> R) -> R {
+        let arena = self.classes[class].as_mut().expect("a text has a class");
+        let before = arena.held_bytes();
+        let result = change(arena);
+        self.held_bytes = self.held_bytes + arena.held_bytes() - before;
+        result
     }
 
     fn slot_mut(&mut self, number: TextNumber, length: usize) -> &mut [u8] {

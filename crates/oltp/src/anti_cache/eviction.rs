@@ -32,8 +32,10 @@ impl AntiCache {
         let before = self.statistics.evicted_rows;
         let is_evicted =
             !moves.are_used_up() && !self.is_writer_behind() && self.evict_slice(tables, time_us);
-        let rows = self.statistics.evicted_rows - before;
-        moves.take(rows, self.options.block_bytes);
+        if is_evicted {
+            let rows = self.statistics.evicted_rows - before;
+            moves.take(rows, self.options.block_bytes);
+        }
         is_evicted
     }
 
