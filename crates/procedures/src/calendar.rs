@@ -3,30 +3,9 @@
 //! Dates are days since 1970-01-01, times microseconds. Years go from 1 to 9999: what is before or behind
 //! them can be stored, and comes in as a parameter.
 
+use types::calendar::Civil;
+
 const DAY_US: i64 = 86_400_000_000;
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the leap day is the last one.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// Year, month and day.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
-}
 
 fn digits(text: &str, least: usize, most: usize) -> Option<i64> {
     let fits = (least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
@@ -41,8 +20,9 @@ pub fn parse_date(text: &str) -> Option<i64> {
         digits(parts.next()?, 1, 2)?,
         digits(parts.next()?, 1, 2)?,
     );
-    let days = days_from_civil(year, month, day);
-    let is_date = year > 0 && parts.next().is_none() && civil_from_days(days) == (year, month, day);
+    let days = Civil::days_of(year, month, day);
+    let is_date =
+        year > 0 && parts.next().is_none() && Civil::of_days(days) == (Civil { year, month, day });
     is_date.then_some(days)
 }
 
@@ -98,7 +78,7 @@ pub fn midnight(days: i64) -> Option<i64> {
 
 /// As it is read.
 pub fn date_text(days: i64) -> String {
-    let (year, month, day) = civil_from_days(days);
+    let Civil { year, month, day } = Civil::of_days(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 

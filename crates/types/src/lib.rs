@@ -7,8 +7,10 @@
 //! * [`rows`]: versions of rows as columns, the unit in which changes travel and trees store.
 //! * [`change`]: change batches, what a source hands to the apply loop.
 //! * [`value`]: one cell outside an array.
+//! * [`calendar`]: days as years, months and days.
 //! * [`key`]: order-preserving keys computed from key columns.
 
+pub mod calendar;
 pub mod change;
 pub mod key;
 mod key_of_values;

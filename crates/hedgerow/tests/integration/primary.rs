@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use postgres::Client;
@@ -330,7 +329,7 @@ fn kills_lose_nothing_that_was_acknowledged() -> Result<()> {
     open_accounts(&mut server.hedgerow.connect()?, 10, 1_000)?;
     let numbers = Arc::new(AtomicI64::new(1));
     let (mut acknowledged, mut uncertain) = (Vec::new(), Vec::new());
-    for round in 0..4u64 {
+    for round in 0..4 {
         let clients = (0..4)
             .map(|_| server.hedgerow.connect())
             .collect::<Result<Vec<_>>>()?;
@@ -341,7 +340,10 @@ fn kills_lose_nothing_that_was_acknowledged() -> Result<()> {
                 spawn(move || hammer(client, &numbers, seed))
             })
             .collect::<Result<_>>()?;
-        std::thread::sleep(Duration::from_millis(400 + 700 * round));
+        let enough = numbers.load(Ordering::Relaxed) + 100 + 800 * round;
+        wait_for("calls", || {
+            Ok((numbers.load(Ordering::Relaxed) >= enough).then_some(()))
+        })?;
         server.hedgerow.kill()?;
         for thread in threads {
             let told = thread.join().expect("no thread panics");
