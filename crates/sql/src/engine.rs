@@ -26,6 +26,7 @@ use tokio::runtime::{Builder, Runtime};
 use types::CommitPosition;
 
 use crate::error::{SqlError, code};
+use crate::functions::cast_names::CastNames;
 use crate::functions::{self, operators::Operators};
 use crate::join_filters::JoinFilters;
 use crate::join_modes::JoinModes;
@@ -299,7 +300,7 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_config(config)
         .with_runtime_env(runtime_env(options)?)
         // In front of DataFusion's own, which are added next.
-        .with_expr_planners(vec![Arc::new(Operators::new())])
+        .with_expr_planners(vec![Arc::new(CastNames), Arc::new(Operators::new())])
         .with_default_features()
         .with_optimizer_rules(join_order::optimizer().rules)
         .with_physical_optimizer_rules(physical_rules());

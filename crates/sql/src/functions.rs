@@ -5,6 +5,7 @@
 //! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
+//! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
@@ -17,6 +18,8 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod calendar;
+mod case_types;
+pub(crate) mod cast_names;
 pub(crate) mod casts;
 pub(crate) mod checked;
 pub(crate) mod dates;
@@ -49,6 +52,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use aggregates::ExactAggregate;
+use case_types::CaseTypes;
 use casts::CastRewrite;
 use checked::CheckedRewrite;
 use dates::DateRewrite;
@@ -66,6 +70,7 @@ use whole::WholeRewrite;
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     let division = Arc::new(ScalarUDF::from(Division::new()));
     state.register_udf(division.clone())?;
+    state.register_function_rewrite(Arc::new(CaseTypes))?;
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;

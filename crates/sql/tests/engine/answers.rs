@@ -123,6 +123,21 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("select sum(d), avg(d) from v", "1.0|0.5"),
     (
+        "select ceil(case when k then 3.1::numeric(5,2) else c * 1.001 end) from v where a = 2",
+        "-3",
+    ),
+    (
+        "select ceil(case when k then 3::numeric(3,0) else c end) from v where a = 2",
+        "-3",
+    ),
+    (
+        "select max(c), max(c::bigint), max(c::integer) over () from v group by c order by 1 limit 1",
+        "-3.25|-3|11",
+    ),
+    ("select count(*) from v where not (e = e) or e = 'abc'", "1"),
+    ("select a from v where not (e = e) union all select 7", "7"),
+    ("select count(*) from v where e is null or e like 'A%'", "2"),
+    (
         "select round(2.5), round(-2.5), round(1.235, 2), trunc(1.999, 1)",
         "3|-3|1.24|1.9",
     ),
