@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
-use arrow_buffer::{BooleanBuffer, OffsetBuffer};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, OffsetBuffer};
 use arrow_select::concat::concat;
 use types::{SortKeys, VersionKind, VersionRows};
 
 use crate::block::{Block, Cells, VersionColumns};
 use crate::error::StoreError;
 use crate::fold::Folded;
-use crate::gather::{Span, Spans, TooManyBytes, gather, gather_keys};
+use crate::gather::{SourceBits, Span, Spans, TooManyBytes, gather, gather_bits, gather_keys};
 use crate::retention::Collapse;
 
 /// The source of spans that name folded patches.
@@ -38,6 +38,14 @@ impl From<StoreError> for GatherError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
+}
+
+/// What is there of one column of a source.
+pub(crate) enum SourceCells<'a> {
+    /// This column of a page, encoded.
+    Page(&'a Block, usize),
+    /// Cells in memory.
+    Array(&'a ArrayRef),
 }
 
 /// Which rows of a source a batch needs.
@@ -137,6 +145,54 @@ impl Batch<'_> {
             arrays.push(Some(self.folded_column(index, &like)?));
         }
         Ok(gather(&arrays, &self.places.spans)?)
+    }
+
+    /// A bit for each row: that which `bits_of` gives for its place in what is there of a source's
+    /// column. `None`, if it gives none for a source.
+    pub fn bits<E: From<StoreError>>(
+        &self,
+        index: usize,
+        mut bits_of: impl FnMut(SourceCells<'_>) -> Result<Option<BooleanBuffer>, E>,
+    ) -> Result<Option<BooleanBuffer>, E> {
+        let column = self.columns[index];
+        let mut sources = Vec::with_capacity(self.sources.len() + 1);
+        let extents = self.places.spans.extents(self.sources.len());
+        for ((block, need), extent) in self.sources.iter().zip(&self.places.needs).zip(extents) {
+            let (start, bits) = match need {
+                Need::Nothing => {
+                    sources.push(None);
+                    continue;
+                }
+                Need::Whole if block.is_in_memory() => {
+                    // It may have far more rows than the batch.
+                    let cells = block.column(column)?;
+                    let cells = cells.slice(extent.start, extent.len());
+                    (extent.start, bits_of(SourceCells::Array(&cells))?)
+                }
+                Need::Whole => (0, bits_of(SourceCells::Page(block, column))?),
+                Need::Slots(slots) => {
+                    let cells = block.column_slots(column, slots)?;
+                    (0, bits_of(SourceCells::Array(&cells))?)
+                }
+            };
+            let Some(bits) = bits else {
+                return Ok(None);
+            };
+            sources.push(Some(SourceBits { start, bits }));
+        }
+        if let Some(first) = self.folded.first() {
+            let like = first.block.column(column)?;
+            let mut all = BooleanBufferBuilder::new(self.folded.len());
+            for row in self.folded {
+                let Some(bits) = bits_of(SourceCells::Array(&row.cell(index, &like)))? else {
+                    return Ok(None);
+                };
+                all.append_buffer(&bits);
+            }
+            let bits = all.finish();
+            sources.push(Some(SourceBits { start: 0, bits }));
+        }
+        Ok(Some(gather_bits(&sources, &self.places.spans)))
     }
 
     fn folded_column(&self, index: usize, like: &ArrayRef) -> Result<ArrayRef, GatherError> {

@@ -13,9 +13,11 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_buffer::BooleanBuffer;
 use page::{Page, PageError};
-use types::{SortKeys, VersionKind};
+use types::{ColumnType, SortKeys, VersionKind};
 
+use crate::cell_range::CellRange;
 use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::segment::Segment;
@@ -251,6 +253,46 @@ impl Block {
         body.page
             .decode_slots(column, slots)
             .map_err(|e| body.error(&e))
+    }
+
+    /// Whether its rows are in memory as they are.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.body, Body::Memory { .. })
+    }
+
+    /// The rows of which the cells of a stored column are in a range, found on the encoded form if
+    /// nobody has decoded it.
+    pub fn rows_in(
+        &self,
+        column: usize,
+        column_type: ColumnType,
+        range: CellRange<'_>,
+    ) -> Result<BooleanBuffer, StoreError> {
+        match &self.body {
+            Body::Page(body) if body.decoded[column].get().is_none() => {
+                let rows = body.page.select(column, range.low, range.high);
+                rows.map_err(|e| body.error(&e))
+            }
+            _ => Ok(range.rows_of(&self.column(column)?, column_type)),
+        }
+    }
+
+    /// The rows of which the cells of a stored text column are wanted. `wanted` is asked about distinct
+    /// cells; where a page does not have them, there is no answer.
+    pub fn rows_with<E: From<StoreError>>(
+        &self,
+        column: usize,
+        wanted: &mut dyn FnMut(&ArrayRef) -> Result<BooleanBuffer, E>,
+    ) -> Result<Option<BooleanBuffer>, E> {
+        let Body::Page(body) = &self.body else {
+            return wanted(&self.column(column)?).map(Some);
+        };
+        let distinct = body.page.distinct_text(column);
+        let Some(distinct) = distinct.map_err(|e| body.error(&e))? else {
+            return Ok(None);
+        };
+        let rows = distinct.rows_of(&wanted(distinct.cells())?);
+        Ok(Some(rows.map_err(|e| body.error(&e))?))
     }
 
     /// The patches' bits of unchanged columns; `None` where the block has no patch.

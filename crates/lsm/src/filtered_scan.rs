@@ -2,9 +2,10 @@
 //!
 //! For each batch of rows that the snapshot sees:
 //!
-//! 1. The columns that the consumer looks at are decoded, and it says which rows it wants.
-//! 2. Nobody wants any: no other column of these rows is decoded.
-//! 3. Else the other projected columns are decoded for the pages that have wanted rows, cell by cell
+//! 1. The consumer *sifts*: it asks encoded columns, one at a time, for the rows that may be wanted.
+//! 2. The columns that it looks at row by row are decoded for those, and it *checks* which it wants.
+//! 3. Nobody wants any: no other column of these rows is decoded.
+//! 4. Else the other projected columns are decoded for the pages that have wanted rows, cell by cell
 //!    where these are few.
 //!
 //! Pages in zones of which a [`ZoneFilter`](crate::ZoneFilter) says that nothing in them is wanted are
@@ -18,8 +19,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::filter;
+use types::ColumnType;
 
 use crate::batch::{Batch, GatherError, Places};
+use crate::encoded_rows::EncodedRows;
 use crate::error::StoreError;
 use crate::scan::{Scan, record_batch};
 use crate::scan_counts::ScanCounts;
@@ -29,8 +32,8 @@ pub struct FilteredScan {
     scan: Scan,
     /// The projected columns, as places among those of the scan's batches.
     projected: usize,
-    /// Where among those the columns are that the consumer looks at.
-    looked_at: Vec<usize>,
+    /// Where among those the columns are that the consumer looks at, and their types.
+    looked_at: Vec<(usize, ColumnType)>,
 }
 
 impl FilteredScan {
@@ -47,7 +50,11 @@ impl FilteredScan {
             let found = known.find(|(_, known)| *known == column);
             found.expect("each is projected, or added").0
         };
-        let looked_at = looked_at.iter().map(place).collect();
+        let schema = Arc::clone(&scan.layout().schema);
+        let column_type = |column: &usize| schema.columns[*column].column_type;
+        let looked_at = looked_at.iter();
+        let looked_at = looked_at.map(|column| (place(column), column_type(column)));
+        let looked_at = looked_at.collect();
         Self {
             scan,
             projected,
@@ -66,21 +73,48 @@ impl FilteredScan {
     /// one. It may be asked twice about the same rows, where they exceed what a batch can hold.
     pub fn next_wanted<E: From<StoreError>>(
         &mut self,
-        mut wanted: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
+        wanted: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
+    ) -> Result<Option<RecordBatch>, E> {
+        let columns = self.looked_at.len();
+        let everything = |_: &EncodedRows<'_>| {
+            Ok(Sifted {
+                rows: None,
+                checked: (0..columns).collect(),
+            })
+        };
+        self.next_sifted(everything, wanted)
+    }
+
+    /// The same, where `sift` says first which rows may be wanted, and `check` sees of those the
+    /// columns that `sift` names. Is none named, then all of them are wanted.
+    pub fn next_sifted<E: From<StoreError>>(
+        &mut self,
+        mut sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
+        mut check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
     ) -> Result<Option<RecordBatch>, E> {
         let (projected, looked_at) = (self.projected, &self.looked_at);
         let next = self.scan.next_rows(|batch| {
-            let decoded = looked_at.iter().map(|&place| batch.column(place));
-            let decoded: Vec<ArrayRef> = decoded.collect::<Result<_, _>>()?;
-            let rows = match wanted(decoded.clone(), batch.rows()) {
-                Ok(rows) => rows,
+            let sifted = match sift(&EncodedRows::new(batch, looked_at)) {
+                Ok(sifted) => sifted,
                 Err(error) => return Ok(Err(error)),
             };
-            let seen = Seen {
-                places: looked_at,
-                decoded: &decoded,
-            };
-            Ok(Ok(wanted_rows(batch, projected, &seen, rows)?))
+            let checked = sifted.checked.iter().map(|&index| looked_at[index].0);
+            let checked: Vec<usize> = checked.collect();
+            let is_less = |rows: &BooleanBuffer| rows.count_set_bits() < batch.rows();
+            match sifted.rows.filter(is_less) {
+                None => checked_rows(batch, projected, &checked, &mut check),
+                Some(maybe) if maybe.count_set_bits() == 0 => Ok(Ok((Vec::new(), 0))),
+                Some(maybe) => {
+                    let spans = batch.narrowed(&maybe);
+                    let places = Places::of(batch.sources, &spans);
+                    let left = Batch {
+                        spans: &spans,
+                        places: &places,
+                        ..*batch
+                    };
+                    checked_rows(&left, projected, &checked, &mut check)
+                }
+            }
         });
         let next = next.map_err(E::from).and_then(Option::transpose);
         if next.is_err() {
@@ -92,6 +126,42 @@ impl FilteredScan {
             rows => record_batch(&schema, columns, rows),
         }))
     }
+}
+
+/// What is left of some rows after sifting.
+#[derive(Debug)]
+pub struct Sifted {
+    /// A bit for each row that may be wanted; `None`: any may be.
+    pub rows: Option<BooleanBuffer>,
+    /// What has to be looked at to know: places among the columns that the scan was told it looks at.
+    pub checked: Vec<usize>,
+}
+
+/// The projected columns of the wanted rows of a batch, and how many these are.
+type WantedRows = (Vec<ArrayRef>, usize);
+
+/// Those of which `check` says so, by the columns at the places `checked`.
+fn checked_rows<E>(
+    batch: &Batch<'_>,
+    projected: usize,
+    checked: &[usize],
+    check: &mut impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
+) -> Result<Result<WantedRows, E>, GatherError> {
+    let decoded = checked.iter().map(|&place| batch.column(place));
+    let decoded: Vec<ArrayRef> = decoded.collect::<Result<_, _>>()?;
+    let rows = match checked {
+        [] => Ok(BooleanBuffer::new_set(batch.rows())),
+        _ => check(decoded.clone(), batch.rows()),
+    };
+    let rows = match rows {
+        Ok(rows) => rows,
+        Err(error) => return Ok(Err(error)),
+    };
+    let seen = Seen {
+        places: checked,
+        decoded: &decoded,
+    };
+    Ok(Ok(wanted_rows(batch, projected, &seen, rows)?))
 }
 
 /// Columns that have been decoded for all rows of a batch.
@@ -114,7 +184,7 @@ fn wanted_rows(
     projected: usize,
     seen: &Seen<'_>,
     wanted: BooleanBuffer,
-) -> Result<(Vec<ArrayRef>, usize), GatherError> {
+) -> Result<WantedRows, GatherError> {
     let rows = wanted.count_set_bits();
     if rows == 0 {
         return Ok((Vec::new(), 0));

@@ -7,6 +7,7 @@
 //! more values than it should, and those of the next span overwrite them. A copy of exactly ten
 //! values costs a wrongly guessed branch, which takes longer.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -16,7 +17,9 @@ use arrow_array::types::{
     UInt64Type, Utf8Type,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, GenericByteArray, PrimitiveArray};
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{
+    BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
 use arrow_schema::DataType;
 use types::SortKeys;
 
@@ -36,7 +39,7 @@ impl Span {
         self.source as usize
     }
 
-    fn range(&self) -> std::ops::Range<usize> {
+    fn range(&self) -> Range<usize> {
         self.start as usize..(self.start + self.rows) as usize
     }
 }
@@ -85,6 +88,19 @@ impl Spans {
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// For each of so many sources the rows from the first to the last that is named.
+    pub fn extents(&self, sources: usize) -> Vec<Range<usize>> {
+        let mut extents = vec![usize::MAX..0; sources];
+        for span in &self.spans {
+            // Folded patches come as one more source.
+            if let Some(extent) = extents.get_mut(span.source()) {
+                let rows = span.range();
+                *extent = extent.start.min(rows.start)..extent.end.max(rows.end);
+            }
+        }
+        extents
     }
 
     /// Bytes that they take.
@@ -157,6 +173,39 @@ fn gather_nulls(sources: &[Option<ArrayRef>], spans: &Spans) -> Option<NullBuffe
         }
     }
     Some(NullBuffer::new(valid.finish())).filter(|nulls| nulls.null_count() > 0)
+}
+
+/// Bits of a source's rows from one of them on.
+pub(crate) struct SourceBits {
+    pub start: usize,
+    pub bits: BooleanBuffer,
+}
+
+/// The bits of the rows of `spans`, in order. Those that no span names may be `None`.
+pub(crate) fn gather_bits(sources: &[Option<SourceBits>], spans: &Spans) -> BooleanBuffer {
+    let source = |index: u32| {
+        let source = sources[index as usize].as_ref();
+        source.expect("every source that a span names is there")
+    };
+    if let [span] = spans.spans[..] {
+        let source = source(span.source);
+        let start = span.start as usize - source.start;
+        return source.bits.slice(start, span.rows as usize);
+    }
+    let mut gathered = BooleanBufferBuilder::new(spans.rows);
+    if let Some(each) = &spans.each {
+        for place in each {
+            let source = source(place.source);
+            gathered.append(source.bits.value(place.row as usize - source.start));
+        }
+        return gathered.finish();
+    }
+    for span in &spans.spans {
+        let SourceBits { start, bits } = source(span.source);
+        let first = bits.offset() + span.start as usize - start;
+        gathered.append_packed_range(first..first + span.rows as usize, bits.values());
+    }
+    gathered.finish()
 }
 
 /// Copies spans of slices into one vector.

@@ -15,6 +15,7 @@ use crate::batch::{Batch, GatherError};
 use crate::cursor::{Cursor, PageSource};
 use crate::error::StoreError;
 use crate::key_range::KeyRange;
+use crate::layout::Layout;
 use crate::memory_run::MemoryRun;
 use crate::merge::Merger;
 use crate::page_cache::PageCache;
@@ -47,6 +48,7 @@ pub struct Scan {
     batch_rows: usize,
     exhausted: bool,
     meter: Arc<ScanMeter>,
+    layout: Arc<Layout>,
 }
 
 impl Scan {
@@ -85,6 +87,7 @@ impl Scan {
             batch_rows: request.batch_rows.max(1),
             exhausted: false,
             meter,
+            layout: Arc::clone(&tree.layout),
         }
     }
 
@@ -96,6 +99,11 @@ impl Scan {
     /// The schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+
+    /// The types and places of the tree's columns.
+    pub(crate) fn layout(&self) -> &Arc<Layout> {
+        &self.layout
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, StoreError> {

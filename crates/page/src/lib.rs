@@ -25,6 +25,7 @@ mod column;
 mod column_encoder;
 mod column_reader;
 mod cursor;
+mod distinct_text;
 mod encoder;
 mod equal_range;
 mod error;
@@ -43,6 +44,7 @@ mod word_order;
 mod words;
 
 pub use column::Column;
+pub use distinct_text::DistinctText;
 pub use encoder::PageEncoder;
 pub use error::PageError;
 pub use experience::Experience;

@@ -6,17 +6,18 @@
 //!
 //! Invariant: a column that could not be opened is not kept; it is an error each time.
 
-use std::ops::{Deref, Range};
+use std::ops::{Bound, Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
-use arrow_buffer::Buffer;
+use arrow_buffer::{BooleanBuffer, Buffer};
 use self_cell::self_cell;
 use types::{ColumnType, Value};
 
 use crate::column::Column;
 use crate::column_reader::{ColumnReader, Selection};
 use crate::cursor::Cursor;
+use crate::distinct_text::DistinctText;
 use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
 use crate::memory::ColumnMemory;
@@ -167,6 +168,25 @@ impl Page {
             ColumnType::Float32 | ColumnType::Float64 => None,
             _ => i64::try_from(word).is_ok().then_some(word),
         }
+    }
+
+    /// The slots whose cells lie between two values (see [`Column::select`]). Opens nothing that
+    /// stays open.
+    ///
+    /// # Panics
+    /// When a bound is NULL or of another type.
+    pub fn select(
+        &self,
+        column: usize,
+        low: Bound<Value<'_>>,
+        high: Bound<Value<'_>>,
+    ) -> Result<BooleanBuffer, PageError> {
+        Column::open(self.reader(&self.bytes, column))?.select(low, high)
+    }
+
+    /// The distinct cells of a text column and which rows have them, if that is how it is encoded.
+    pub fn distinct_text(&self, column: usize) -> Result<Option<DistinctText<'_>>, PageError> {
+        DistinctText::open(self.reader(&self.bytes, column))
     }
 
     /// A column to read cells by slot or to find slots, without decoding it. A page that is not

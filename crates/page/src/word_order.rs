@@ -106,6 +106,16 @@ impl WordRange {
         self.order.key(word).wrapping_sub(self.low) <= self.high - self.low
     }
 
+    /// The distances from `base` to the words in the range, modulo 2^64.
+    #[inline]
+    pub(crate) fn distances(self, base: u64) -> Distances {
+        Distances {
+            // Folding in the flip is an addition: it has the highest bit, or none.
+            first: self.low.wrapping_sub(self.order.key(base)),
+            span: self.high - self.low,
+        }
+    }
+
     /// Whether it contains all (`Some(true)`) or none (`Some(false)`) of the words from `first`
     /// to `last`.
     pub(crate) fn decides(self, first: u64, last: u64) -> Option<bool> {
@@ -117,5 +127,69 @@ impl WordRange {
             return Some(true);
         }
         (last < self.low || self.high < first).then_some(false)
+    }
+}
+
+/// Numbers from `first` on, and at most `span` above it, modulo 2^64.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distances {
+    pub(crate) first: u64,
+    pub(crate) span: u64,
+}
+
+impl Distances {
+    /// Those that fit 32 bits, as first and last; `None` where they are not neighbours.
+    pub(crate) fn narrow(self) -> Option<(u32, u32)> {
+        let last = self.first.wrapping_add(self.span);
+        let narrow_last = last.min(u32::MAX.into()) as u32;
+        match (u32::try_from(self.first), self.first <= last) {
+            (Ok(first), true) => Some((first, narrow_last)),
+            // What is above 2^64 begins with 0.
+            (Err(_), false) => Some((0, narrow_last)),
+            (Err(_), true) => Some((1, 0)),
+            (Ok(_), false) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_from_any_base_are_those_to_words_in_the_range() {
+        let corners = [
+            0,
+            1,
+            5,
+            1 << 31,
+            u64::from(u32::MAX),
+            1 << 40,
+            SIGN - 1,
+            SIGN,
+            u64::MAX,
+        ];
+        for order in [WordOrder::SIGNED, WordOrder { flip: 0 }] {
+            for low in corners {
+                for high in corners.into_iter().filter(|&high| low <= high) {
+                    let range = WordRange { order, low, high };
+                    for base in corners {
+                        check_distances(range, base, &corners);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_distances(range: WordRange, base: u64, distances: &[u64]) {
+        let Distances { first, span } = range.distances(base);
+        let narrow = range.distances(base).narrow();
+        for &distance in distances {
+            let expected = range.contains(base.wrapping_add(distance));
+            assert_eq!(distance.wrapping_sub(first) <= span, expected);
+            if let (Some((first, last)), Ok(distance)) = (narrow, u32::try_from(distance)) {
+                assert_eq!(first <= distance && distance <= last, expected);
+            }
+        }
     }
 }

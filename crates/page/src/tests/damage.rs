@@ -2,7 +2,8 @@
 
 use std::ops::Bound;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBuffer;
 use proptest::prelude::*;
 use types::ColumnType;
 
@@ -60,6 +61,9 @@ fn read_all(page: &Page, columns: usize) {
         let _ = page.decode(column);
         let _ = page.decode_slots(column, &every_third);
         let _ = page.constant(column);
+        if let Ok(Some(distinct)) = page.distinct_text(column) {
+            let _ = distinct.rows_of(&BooleanBuffer::new_set(distinct.cells().len()));
+        }
         search_column(page, column, &every_third);
     }
 }

@@ -3,12 +3,14 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_buffer::BooleanBuffer;
 use proptest::prelude::*;
 use types::{ColumnType, Value};
 
 use super::{Nulls, Recipe, Shape, any_recipe, one_page, open};
-use crate::{Column, OpenColumn};
+use crate::{Column, OpenColumn, Page};
 
 /// The rows in the order of their cells.
 fn sorted(array: &ArrayRef, column_type: ColumnType) -> ArrayRef {
@@ -40,6 +42,25 @@ fn check_sorted(column: &Column<'_>, array: &ArrayRef, column_type: ColumnType) 
             assert_eq!(found, expected, "row {wanted} in {slots:?}");
         }
     }
+}
+
+/// A page that has distinct cells of a text column has the right ones, NULL among them, and knows their
+/// rows.
+fn check_distinct(page: &Page, column: usize, array: &ArrayRef) {
+    let Some(distinct) = page.distinct_text(column).expect("intact") else {
+        return;
+    };
+    let cells = distinct.cells().as_string::<i32>();
+    for wanted in 0..cells.len() {
+        let only = BooleanBuffer::collect_bool(cells.len(), |cell| cell == wanted);
+        let rows = distinct.rows_of(&only).expect("intact");
+        let cell = cells.is_valid(wanted).then(|| cells.value(wanted));
+        let expected = array.as_string::<i32>().iter().take(page.rows());
+        assert!(rows.iter().eq(expected.map(|row| row == cell)));
+    }
+    let all = BooleanBuffer::new_set(cells.len());
+    let rows = distinct.rows_of(&all).expect("intact");
+    assert_eq!(rows.count_set_bits(), page.rows());
 }
 
 /// Ranges between cells select what lies between them.
@@ -79,6 +100,9 @@ fn check(recipe: Recipe, rows: usize) {
         let page = open(&bytes, &types).expect("intact");
         let column = page.column(0).expect("intact");
         check_selection(&column, &array, recipe.column_type);
+        if recipe.column_type == ColumnType::Text {
+            check_distinct(&page, 0, &array);
+        }
         if ascends {
             check_sorted(&column, &array, recipe.column_type);
         }

@@ -57,6 +57,11 @@ impl<'a> TextDecoder<'a> for Constant<'a> {
 }
 
 impl Constant<'_> {
+    /// The cell, once.
+    pub(super) fn distinct(&self) -> TextCells {
+        self.repeat(1, TextCells::default())
+    }
+
     pub(super) fn select(&self, contains: impl Fn(&[u8]) -> bool) -> BooleanBuffer {
         if contains(self.cell) {
             BooleanBuffer::new_set(self.rows)

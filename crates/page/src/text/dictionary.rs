@@ -185,6 +185,22 @@ impl<'a> TextDecoder<'a> for Dictionary<'a> {
 type Code = u16;
 
 impl Dictionary<'_> {
+    /// The entries.
+    pub(super) fn distinct(&self) -> Result<TextCells, PageError> {
+        let offsets = self.ends.offsets(self.bytes.len())?;
+        Ok(TextCells {
+            is_text: is_text(&offsets, self.bytes),
+            offsets,
+            bytes: self.bytes.to_vec(),
+        })
+    }
+
+    /// The cells whose entry's bit is set.
+    pub(super) fn rows_of(&self, wanted: &BooleanBuffer) -> Result<BooleanBuffer, PageError> {
+        let wanted: Vec<bool> = wanted.iter().take(self.ends.count()).collect();
+        words::select_codes(&self.codes, self.rows, &wanted)
+    }
+
     /// Which cells `contains` holds for.
     pub(super) fn select(
         &self,

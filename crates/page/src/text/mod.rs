@@ -363,6 +363,33 @@ impl<'a> Text<'a> {
         each_codec!(self, codec => codec.partition(slots, buffer, below))
     }
 
+    /// Each distinct cell once, if that is how cells are stored.
+    pub(crate) fn distinct(&self) -> Result<Option<TextCells>, PageError> {
+        match self {
+            Self::Constant(constant) => Ok(Some(constant.distinct())),
+            Self::Dictionary(dictionary) => dictionary.distinct().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Which of `rows` cells have a bit in `wanted`, which has one for each [distinct](Self::distinct)
+    /// cell.
+    ///
+    /// # Panics
+    /// When distinct cells are not how cells are stored.
+    pub(crate) fn rows_of(
+        &self,
+        wanted: &BooleanBuffer,
+        rows: usize,
+    ) -> Result<BooleanBuffer, PageError> {
+        match self {
+            Self::Constant(_) if wanted.value(0) => Ok(BooleanBuffer::new_set(rows)),
+            Self::Constant(_) => Ok(BooleanBuffer::new_unset(rows)),
+            Self::Dictionary(dictionary) => dictionary.rows_of(wanted),
+            _ => panic!("cells are stored one by one"),
+        }
+    }
+
     /// Which of `rows` cells `contains` holds for: asked once where cells are constant, and once
     /// an entry of a dictionary.
     pub(crate) fn select(

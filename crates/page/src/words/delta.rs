@@ -33,9 +33,9 @@ use crate::word_order::{Sought, WordRange};
 
 use super::block_directory::BlockDirectory;
 use super::close_block::{CLOSE, CloseBlock};
-use super::group::{add_up, widen};
+use super::group::{add_up, widen, word_bits};
 use super::pfor::{above, find_exceptions};
-use super::{Profile, Sink, WordDecoder, append_to, block_bits, buffer_of};
+use super::{Profile, Sink, WordDecoder, append_to, buffer_of};
 
 /// What the first word of each block is above even steps from the first of all.
 fn rises(words: &[u64], step: i64) -> impl Iterator<Item = i64> + '_ {
@@ -213,9 +213,10 @@ impl<'a> WordDecoder<'a> for Delta<'a> {
     fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
         self.exceptions.check(self.climbs.count())?;
         let mut block = [0; BLOCK];
+        let words = range.distances(0);
         let blocks = (0..self.climbs.blocks()).map(|index| {
             self.unpack(index, &mut block);
-            block_bits(&block, |word| range.contains(word))
+            word_bits(&block, words.first, words.span)
         });
         Ok(buffer_of(blocks.collect(), rows))
     }

@@ -9,7 +9,7 @@ use std::array::from_fn;
 
 use multiversion::multiversion;
 
-use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, GROUP, NarrowGroup};
+use crate::bit_packing::{BLOCK, BLOCKS_A_GROUP, Block, GROUP, NarrowGroup};
 use crate::cell::{Cell, Lane};
 
 /// Neighbours in a block that are added up side by side.
@@ -56,6 +56,26 @@ pub(super) fn add_up<T: Cell>(
             *row = sums.map(T::from_lane);
         }
     }
+}
+
+/// A bit for each value from `first` to `last`.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
+pub(super) fn narrow_bits(values: &NarrowGroup, first: u32, last: u32) -> [u64; BLOCKS_A_GROUP] {
+    let (blocks, _) = values.as_chunks::<BLOCK>();
+    from_fn(|block| {
+        let values = blocks[block].iter().enumerate();
+        let bit =
+            |(index, &value): (usize, &u32)| u64::from(first <= value && value <= last) << index;
+        values.map(bit).fold(0, |bits, bit| bits | bit)
+    })
+}
+
+/// A bit for each word from `first` on that is at most `span` above it, modulo 2^64.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
+pub(super) fn word_bits(words: &Block, first: u64, span: u64) -> u64 {
+    let words = words.iter().enumerate();
+    let bit = |(index, word): (usize, &u64)| u64::from(word.wrapping_sub(first) <= span) << index;
+    words.map(bit).fold(0, |bits, bit| bits | bit)
 }
 
 /// The largest of some numbers; 0 if there are none.

@@ -110,17 +110,6 @@ fn all_or_none(rows: usize, all: bool) -> BooleanBuffer {
     }
 }
 
-/// One bit for each word of a block.
-#[inline]
-fn block_bits(block: &Block, contains: impl Fn(u64) -> bool) -> u64 {
-    let bit = |(index, &word): (usize, &u64)| u64::from(contains(word)) << index;
-    block
-        .iter()
-        .enumerate()
-        .map(bit)
-        .fold(0, |bits, bit| bits | bit)
-}
-
 /// The bits of all blocks as a buffer of `rows` bits.
 fn buffer_of(blocks: Vec<u64>, rows: usize) -> BooleanBuffer {
     BooleanBuffer::new(Buffer::from_vec(blocks), 0, rows)

@@ -19,7 +19,7 @@ use crate::equal_range::equal_words;
 use crate::error::PageError;
 use crate::word_order::{Sought, WordOrder, WordRange};
 
-use super::{Profile, Sink, Stream, WordCodec, encode_stream_as};
+use super::{Profile, Sink, Stream, WordCodec, all_or_none, encode_stream_as};
 
 /// Words whose distances are looked at before all words are.
 const SAMPLE: usize = 32;
@@ -246,7 +246,31 @@ impl<'a> Multiples<'a> {
 
     /// See [`super::WordDecoder::select`].
     pub(super) fn select(&self, rows: usize, range: WordRange) -> Result<BooleanBuffer, PageError> {
-        self.select_by(rows, |word| range.contains(word))
+        match self.quotients_in(range) {
+            Some(Some(quotients)) => self.quotients.select(rows, quotients),
+            Some(None) => Ok(all_or_none(rows, false)),
+            None => self.select_by(rows, |word| range.contains(word)),
+        }
+    }
+
+    /// The quotients of the words in a range, `Some(None)` if there are none; `None` where they do not
+    /// order as words do.
+    fn quotients_in(&self, range: WordRange) -> Option<Option<WordRange>> {
+        let WordRange { order, low, high } = range;
+        let divisor = i64::try_from(self.divisor).ok().filter(|&it| it > 0)?;
+        if order != WordOrder::SIGNED {
+            return None;
+        }
+        let divisor = i128::from(divisor);
+        let distance = |key| i128::from(order.key(key) as i64) - i128::from(self.remainder as i64);
+        let first = -(-distance(low)).div_euclid(divisor);
+        let last = distance(high).div_euclid(divisor);
+        let clamp = |quotient: i128| quotient.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        Some((first <= last).then(|| WordRange {
+            order,
+            low: order.key(clamp(first) as u64),
+            high: order.key(clamp(last) as u64),
+        }))
     }
 
     /// Which words `contains` holds for.

@@ -16,8 +16,8 @@ use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions};
 use crate::word_order::WordRange;
 
-use super::group::add_base;
-use super::{Profile, Sink, WordDecoder, all_or_none, append_to, block_bits, buffer_of};
+use super::group::{add_base, narrow_bits, word_bits};
+use super::{Profile, Sink, WordDecoder, all_or_none, append_to, buffer_of};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
     let (base, width) = (profile.base, profile.frame.width);
@@ -176,12 +176,21 @@ impl Pfor<'_> {
     }
 
     fn select_packed(&self, rows: usize, range: WordRange) -> BooleanBuffer {
+        let distances = range.distances(self.base);
+        if self.distances.is_narrow()
+            && let Some((first, last)) = distances.narrow()
+        {
+            let mut narrow = [0; GROUP];
+            let groups = (0..rows.div_ceil(GROUP)).flat_map(|group| {
+                self.distances.unpack_group(group, &mut narrow);
+                narrow_bits(&narrow, first, last)
+            });
+            return buffer_of(groups.collect(), rows);
+        }
         let mut block = [0; BLOCK];
         let blocks = (0..self.distances.blocks()).map(|index| {
             self.distances.unpack(index, &mut block);
-            block_bits(&block, |distance| {
-                range.contains(self.base.wrapping_add(distance))
-            })
+            word_bits(&block, distances.first, distances.span)
         });
         buffer_of(blocks.collect(), rows)
     }

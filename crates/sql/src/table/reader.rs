@@ -3,6 +3,7 @@
 //! With conditions to check, batches of few rows are put together to full ones: what comes next
 //! pays for each batch, not only for rows.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
@@ -10,9 +11,11 @@ use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
-use lsm::{FilteredScan, KeyRange, Scan, ScanRequest, StoreError, ZoneFilter};
+use lsm::{FilteredScan, KeyRange, Scan, ScanRequest, ZoneFilter};
 
-use super::row_filters::{RowCheck, RowFilters};
+use super::read_error::ReadError;
+use super::row_check::RowCheck;
+use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
 use super::zone_pruning::ZonePruning;
@@ -47,24 +50,6 @@ struct Filtered {
     together: BatchCoalescer,
 }
 
-/// Why a batch could not be had.
-enum ReadError {
-    Store(StoreError),
-    Condition(DataFusionError),
-}
-
-impl From<StoreError> for ReadError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<DataFusionError> for ReadError {
-    fn from(error: DataFusionError) -> Self {
-        Self::Condition(error)
-    }
-}
-
 impl Reader {
     /// Reads `range`, if there is anything to read; nothing is opened before the first batch is
     /// asked for.
@@ -86,7 +71,7 @@ impl Reader {
         }
     }
 
-    fn open(&self, range: KeyRange, filters: &RowFilters) -> Result<Source, StoreError> {
+    fn open(&self, range: KeyRange, filters: &RowFilters) -> Result<Source, ReadError> {
         let target = &self.target;
         let request = ScanRequest {
             projection: target.stored.clone(),
@@ -107,7 +92,7 @@ impl Reader {
             .with_biggest_coalesce_batch_size(Some(target.batch_rows / 2));
         Ok(Source::Filtered(Box::new(Filtered {
             scan,
-            check: RowCheck::new(filters),
+            check: RowCheck::new(filters)?,
             together,
         })))
     }
@@ -148,10 +133,12 @@ impl Filtered {
             if let Some(batch) = self.together.next_completed_batch() {
                 return Ok(Some(batch));
             }
-            let check = &mut self.check;
-            let next = self.scan.next_wanted(|columns, rows| {
-                check.wanted(columns, rows).map_err(ReadError::Condition)
-            })?;
+            // Sifting and checking take turns, each row is sifted first.
+            let check = RefCell::new(&mut self.check);
+            let next = self.scan.next_sifted(
+                |rows| check.borrow_mut().sift(rows),
+                |columns, rows| Ok(check.borrow_mut().check(&columns, rows)?),
+            )?;
             let Some(batch) = next else {
                 self.together
                     .finish_buffered_batch()
