@@ -3,6 +3,7 @@
 //! Sources of which few rows are wanted decode only those; folded patches join as one more
 //! source. Both need other spans than the selection's, computed once a batch.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -48,6 +49,13 @@ pub(crate) enum SourceCells<'a> {
     Array(&'a ArrayRef),
 }
 
+/// Rows of one page.
+pub(crate) struct PageRows<'a> {
+    pub page: &'a Block,
+    /// Which, ascending; `None`: all.
+    pub slots: Option<Cow<'a, [u32]>>,
+}
+
 /// Which rows of a source a batch needs.
 enum Need {
     Nothing,
@@ -90,6 +98,15 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// Others of its sources' rows.
+    pub fn with_rows<'b>(&'b self, spans: &'b [Span], places: &'b Places) -> Batch<'b> {
+        Batch {
+            spans,
+            places,
+            ..*self
+        }
+    }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.places.spans.rows()
@@ -120,6 +137,36 @@ impl Batch<'_> {
             }
         }
         narrowed
+    }
+
+    /// The rows source by source, each with its own spans.
+    pub fn by_source(&self) -> Vec<Vec<Span>> {
+        let mut sources: Vec<Vec<Span>> = vec![Vec::new(); self.sources.len() + 1];
+        for span in self.spans {
+            let source = match span.source {
+                FOLDED => self.sources.len(),
+                source => source as usize,
+            };
+            sources[source].push(*span);
+        }
+        sources.retain(|spans| !spans.is_empty());
+        sources
+    }
+
+    /// The rows as those of one page, if they are.
+    pub fn page_rows(&self) -> Option<PageRows<'_>> {
+        let source = self.spans.first()?.source;
+        let page = self.sources.get(source as usize)?;
+        if page.is_in_memory() || self.spans.iter().any(|span| span.source != source) {
+            return None;
+        }
+        let rows = |span: &Span| span.start..span.start + span.rows;
+        let slots = match &self.places.needs[source as usize] {
+            Need::Slots(slots) => Some(Cow::Borrowed(slots.as_slice())),
+            _ if self.rows() == page.rows() => None,
+            _ => Some(self.spans.iter().flat_map(rows).collect()),
+        };
+        Some(PageRows { page, slots })
     }
 
     /// The wanted columns of the rows.

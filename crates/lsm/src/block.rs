@@ -295,6 +295,47 @@ impl Block {
         Ok(Some(rows.map_err(|e| body.error(&e))?))
     }
 
+    /// The cells of a page's stored column at `slots` (`None`: all) as numbers, if they are numbers of up
+    /// to 64 bits and none is NULL.
+    ///
+    /// # Panics
+    /// When the block is not a page.
+    pub fn integers(
+        &self,
+        column: usize,
+        slots: Option<&[u32]>,
+    ) -> Result<Option<Vec<i64>>, StoreError> {
+        let body = self.page_body();
+        let numbers = body.page.integers(column, slots);
+        numbers.map_err(|e| body.error(&e))
+    }
+
+    /// The distinct cells of a page's stored text column, and which of them there are at `slots` (`None`:
+    /// all), if that is how they are stored.
+    ///
+    /// # Panics
+    /// When the block is not a page.
+    pub fn text_codes(
+        &self,
+        column: usize,
+        slots: Option<&[u32]>,
+    ) -> Result<Option<(ArrayRef, Vec<u16>)>, StoreError> {
+        let body = self.page_body();
+        let distinct = body.page.distinct_text(column);
+        let Some(distinct) = distinct.map_err(|e| body.error(&e))? else {
+            return Ok(None);
+        };
+        let codes = distinct.codes(slots).map_err(|e| body.error(&e))?;
+        Ok(Some((Arc::clone(distinct.cells()), codes)))
+    }
+
+    fn page_body(&self) -> &PageBody {
+        match &self.body {
+            Body::Page(body) => body,
+            Body::Memory { .. } => panic!("only pages are encoded"),
+        }
+    }
+
     /// The patches' bits of unchanged columns; `None` where the block has no patch.
     pub fn unchanged(&self) -> Result<Option<BinaryArray>, StoreError> {
         match &self.body {

@@ -24,6 +24,7 @@ use types::ColumnType;
 use crate::batch::{Batch, GatherError, Places};
 use crate::encoded_rows::EncodedRows;
 use crate::error::StoreError;
+use crate::fragment::{Form, Fragment};
 use crate::scan::{Scan, record_batch};
 use crate::scan_counts::ScanCounts;
 
@@ -89,42 +90,99 @@ impl FilteredScan {
     /// columns that `sift` names. Is none named, then all of them are wanted.
     pub fn next_sifted<E: From<StoreError>>(
         &mut self,
+        sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
+        check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
+    ) -> Result<Option<RecordBatch>, E> {
+        let projected = self.projected;
+        let next = self.next_of(sift, check, |batch, seen, wanted| match wanted {
+            Some(wanted) => wanted_rows(batch, projected, seen, wanted),
+            None => {
+                let columns = (0..projected).map(|place| seen.column(batch, place));
+                Ok((columns.collect::<Result<_, _>>()?, batch.rows()))
+            }
+        });
+        let schema = self.scan.schema();
+        Ok(next?.map(|next| match next {
+            None | Some((_, 0)) => RecordBatch::new_empty(schema),
+            Some((columns, rows)) => record_batch(&schema, columns, rows),
+        }))
+    }
+
+    /// The wanted rows among the next ones as [`FilteredScan::next_sifted`] finds them, source by
+    /// source, the projected columns in `forms`. In no order: neither those of the sources nor, from one
+    /// call to the next, of all.
+    pub fn next_fragments<E: From<StoreError>>(
+        &mut self,
+        sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
+        check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
+        forms: &[Form],
+    ) -> Result<Option<Vec<Fragment>>, E> {
+        assert_eq!(forms.len(), self.projected, "there is a form a column");
+        let fragments = |batch: &Batch<'_>| {
+            let sources = batch.by_source().into_iter();
+            let fragments = sources.map(|spans| {
+                let places = Places::of(batch.sources, &spans);
+                Fragment::of(&batch.with_rows(&spans, &places), forms)
+            });
+            fragments.collect::<Result<Vec<_>, _>>()
+        };
+        let next = self.next_of(sift, check, |batch, _, wanted| match wanted {
+            Some(wanted) if wanted.count_set_bits() == 0 => Ok(Vec::new()),
+            Some(wanted) => {
+                let spans = batch.narrowed(&wanted);
+                let places = Places::of(batch.sources, &spans);
+                fragments(&batch.with_rows(&spans, &places))
+            }
+            None => fragments(batch),
+        });
+        Ok(next?.map(Option::unwrap_or_default))
+    }
+
+    /// What `take` makes of the rows that may be wanted among the next ones, of the columns that have
+    /// been decoded to know, and of the bits of those that are, unless all of them are. `Some(None)`, if
+    /// sifting leaves no row.
+    fn next_of<T, E: From<StoreError>>(
+        &mut self,
         mut sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
         mut check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
-    ) -> Result<Option<RecordBatch>, E> {
-        let (projected, looked_at) = (self.projected, &self.looked_at);
+        mut take: impl FnMut(&Batch<'_>, &Seen, Option<BooleanBuffer>) -> Result<T, GatherError>,
+    ) -> Result<Option<Option<T>>, E> {
+        let looked_at = &self.looked_at;
+        let mut checked = |batch: &Batch<'_>, checked: &[usize]| {
+            let places = checked.iter().map(|&index| looked_at[index].0).collect();
+            let seen = Seen::of(batch, places)?;
+            if checked.is_empty() {
+                return take(batch, &seen, None).map(Ok);
+            }
+            let wanted = match check(seen.decoded.clone(), batch.rows()) {
+                Ok(wanted) => wanted,
+                Err(error) => return Ok(Err(error)),
+            };
+            let is_less = wanted.count_set_bits() < batch.rows();
+            take(batch, &seen, is_less.then_some(wanted)).map(Ok)
+        };
         let next = self.scan.next_rows(|batch| {
             let sifted = match sift(&EncodedRows::new(batch, looked_at)) {
                 Ok(sifted) => sifted,
                 Err(error) => return Ok(Err(error)),
             };
-            let checked = sifted.checked.iter().map(|&index| looked_at[index].0);
-            let checked: Vec<usize> = checked.collect();
             let is_less = |rows: &BooleanBuffer| rows.count_set_bits() < batch.rows();
-            match sifted.rows.filter(is_less) {
-                None => checked_rows(batch, projected, &checked, &mut check),
-                Some(maybe) if maybe.count_set_bits() == 0 => Ok(Ok((Vec::new(), 0))),
+            let taken = match sifted.rows.filter(is_less) {
+                None => checked(batch, &sifted.checked)?,
+                Some(maybe) if maybe.count_set_bits() == 0 => return Ok(Ok(None)),
                 Some(maybe) => {
                     let spans = batch.narrowed(&maybe);
                     let places = Places::of(batch.sources, &spans);
-                    let left = Batch {
-                        spans: &spans,
-                        places: &places,
-                        ..*batch
-                    };
-                    checked_rows(&left, projected, &checked, &mut check)
+                    checked(&batch.with_rows(&spans, &places), &sifted.checked)?
                 }
-            }
+            };
+            Ok(taken.map(Some))
         });
         let next = next.map_err(E::from).and_then(Option::transpose);
         if next.is_err() {
             self.scan.stop();
         }
-        let schema = self.scan.schema();
-        Ok(next?.map(|(columns, rows)| match rows {
-            0 => RecordBatch::new_empty(schema),
-            rows => record_batch(&schema, columns, rows),
-        }))
+        next
     }
 }
 
@@ -140,40 +198,33 @@ pub struct Sifted {
 /// The projected columns of the wanted rows of a batch, and how many these are.
 type WantedRows = (Vec<ArrayRef>, usize);
 
-/// Those of which `check` says so, by the columns at the places `checked`.
-fn checked_rows<E>(
-    batch: &Batch<'_>,
-    projected: usize,
-    checked: &[usize],
-    check: &mut impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
-) -> Result<Result<WantedRows, E>, GatherError> {
-    let decoded = checked.iter().map(|&place| batch.column(place));
-    let decoded: Vec<ArrayRef> = decoded.collect::<Result<_, _>>()?;
-    let rows = match checked {
-        [] => Ok(BooleanBuffer::new_set(batch.rows())),
-        _ => check(decoded.clone(), batch.rows()),
-    };
-    let rows = match rows {
-        Ok(rows) => rows,
-        Err(error) => return Ok(Err(error)),
-    };
-    let seen = Seen {
-        places: checked,
-        decoded: &decoded,
-    };
-    Ok(Ok(wanted_rows(batch, projected, &seen, rows)?))
-}
-
 /// Columns that have been decoded for all rows of a batch.
-struct Seen<'a> {
-    places: &'a [usize],
-    decoded: &'a [ArrayRef],
+struct Seen {
+    places: Vec<usize>,
+    decoded: Vec<ArrayRef>,
 }
 
-impl Seen<'_> {
-    fn column(&self, place: usize) -> Option<&ArrayRef> {
+impl Seen {
+    /// Decodes columns.
+    fn of(batch: &Batch<'_>, places: Vec<usize>) -> Result<Self, GatherError> {
+        let decoded = places.iter().map(|&place| batch.column(place));
+        Ok(Self {
+            decoded: decoded.collect::<Result<_, _>>()?,
+            places,
+        })
+    }
+
+    fn find(&self, place: usize) -> Option<&ArrayRef> {
         let index = self.places.iter().position(|&seen| seen == place);
         index.map(|index| &self.decoded[index])
+    }
+
+    /// A column of the batch.
+    fn column(&self, batch: &Batch<'_>, place: usize) -> Result<ArrayRef, GatherError> {
+        match self.find(place) {
+            Some(decoded) => Ok(Arc::clone(decoded)),
+            None => batch.column(place),
+        }
     }
 }
 
@@ -182,30 +233,18 @@ impl Seen<'_> {
 fn wanted_rows(
     batch: &Batch<'_>,
     projected: usize,
-    seen: &Seen<'_>,
+    seen: &Seen,
     wanted: BooleanBuffer,
 ) -> Result<WantedRows, GatherError> {
     let rows = wanted.count_set_bits();
     if rows == 0 {
         return Ok((Vec::new(), 0));
     }
-    let column = |place: usize| match seen.column(place) {
-        Some(decoded) => Ok(Arc::clone(decoded)),
-        None => batch.column(place),
-    };
-    if rows == batch.rows() {
-        let columns = (0..projected).map(column);
-        return Ok((columns.collect::<Result<_, _>>()?, rows));
-    }
     let spans = batch.narrowed(&wanted);
     let places = Places::of(batch.sources, &spans);
-    let narrowed = Batch {
-        spans: &spans,
-        places: &places,
-        ..*batch
-    };
+    let narrowed = batch.with_rows(&spans, &places);
     let wanted = BooleanArray::new(wanted, None);
-    let column = |place: usize| match seen.column(place) {
+    let column = |place: usize| match seen.find(place) {
         Some(decoded) => Ok(filter(decoded, &wanted).expect("there is a bit for each row")),
         None => narrowed.column(place),
     };

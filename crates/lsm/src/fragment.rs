@@ -9,9 +9,9 @@ use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Int16Type, Int32Type, Int64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use types::ColumnType;
+use arrow_schema::DataType;
 
-use crate::batch::{Batch, GatherError, SourceRows};
+use crate::batch::{Batch, GatherError, PageRows};
 
 /// What a consumer asks for of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,11 @@ pub struct Fragment {
 impl Fragment {
     /// The rows of a batch whose sources are all one, with the first columns in these forms.
     pub(crate) fn of(batch: &Batch<'_>, forms: &[Form]) -> Result<Self, GatherError> {
+        let page = batch.page_rows();
         let cells = forms.iter().enumerate().map(|(place, form)| match form {
             Form::Array => batch.column(place).map(FragmentCells::Array),
-            Form::Integers => integers(batch, place),
-            Form::Codes => codes(batch, place),
+            Form::Integers => integers(batch, page.as_ref(), place),
+            Form::Codes => codes(batch, page.as_ref(), place),
         });
         Ok(Self {
             rows: batch.rows(),
@@ -64,10 +65,14 @@ impl Fragment {
     }
 }
 
-fn integers(batch: &Batch<'_>, place: usize) -> Result<FragmentCells, GatherError> {
-    if let Some(SourceRows { block, slots }) = batch.page_rows()
-        && let Some(numbers) = block.integers(batch.columns[place], slots)?
-    {
+fn integers(
+    batch: &Batch<'_>,
+    page: Option<&PageRows<'_>>,
+    place: usize,
+) -> Result<FragmentCells, GatherError> {
+    let column = batch.columns[place];
+    let numbers = page.map(|rows| rows.page.integers(column, rows.slots.as_deref()));
+    if let Some(numbers) = numbers.transpose()?.flatten() {
         return Ok(FragmentCells::Integers(numbers));
     }
     let array = batch.column(place)?;
@@ -75,10 +80,14 @@ fn integers(batch: &Batch<'_>, place: usize) -> Result<FragmentCells, GatherErro
     Ok(numbers.map_or(FragmentCells::Array(array), FragmentCells::Integers))
 }
 
-fn codes(batch: &Batch<'_>, place: usize) -> Result<FragmentCells, GatherError> {
-    if let Some(SourceRows { block, slots }) = batch.page_rows()
-        && let Some((cells, codes)) = block.text_codes(batch.columns[place], slots)?
-    {
+fn codes(
+    batch: &Batch<'_>,
+    page: Option<&PageRows<'_>>,
+    place: usize,
+) -> Result<FragmentCells, GatherError> {
+    let column = batch.columns[place];
+    let text = page.map(|rows| rows.page.text_codes(column, rows.slots.as_deref()));
+    if let Some((cells, codes)) = text.transpose()?.flatten() {
         return Ok(FragmentCells::Codes { cells, codes });
     }
     batch.column(place).map(FragmentCells::Array)
@@ -93,7 +102,6 @@ fn of_array(array: &ArrayRef) -> Option<Vec<i64>> {
         let cells = array.as_primitive::<T>().values();
         cells.iter().map(|&cell| cell.into()).collect()
     }
-    use arrow_schema::DataType;
     if array.null_count() > 0 {
         return None;
     }
@@ -108,16 +116,4 @@ fn of_array(array: &ArrayRef) -> Option<Vec<i64>> {
         }
         _ => None,
     }
-}
-
-/// Whether cells of a type may come as [`Form::Integers`].
-pub(crate) fn may_be_integers(column_type: ColumnType) -> bool {
-    matches!(
-        column_type,
-        ColumnType::Int16
-            | ColumnType::Int32
-            | ColumnType::Int64
-            | ColumnType::Date
-            | ColumnType::Decimal { .. }
-    )
 }

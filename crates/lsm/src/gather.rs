@@ -92,13 +92,17 @@ impl Spans {
 
     /// For each of so many sources the rows from the first to the last that is named.
     pub fn extents(&self, sources: usize) -> Vec<Range<usize>> {
-        let mut extents = vec![usize::MAX..0; sources];
+        let mut extents = vec![0..0; sources];
         for span in &self.spans {
             // Folded patches come as one more source.
-            if let Some(extent) = extents.get_mut(span.source()) {
-                let rows = span.range();
-                *extent = extent.start.min(rows.start)..extent.end.max(rows.end);
-            }
+            let Some(extent) = extents.get_mut(span.source()) else {
+                continue;
+            };
+            let rows = span.range();
+            *extent = match *extent == (0..0) {
+                true => rows,
+                false => extent.start.min(rows.start)..extent.end.max(rows.end),
+            };
         }
         extents
     }

@@ -57,6 +57,25 @@ impl<'a> ColumnReader<'a> {
         cells.open_words(codec).ok()?.constant()
     }
 
+    /// See [`Page::integers`](crate::Page::integers).
+    pub(crate) fn integers(&self, slots: Option<&[u32]>) -> Result<Option<Vec<i64>>, PageError> {
+        let codec = WordCodec::from_u8(self.encoding.codec);
+        let Some(codec) = codec.filter(|_| self.encoding.null_form == NullForm::None) else {
+            return Ok(None);
+        };
+        let words = self.all_cells(self.segment).open_words(codec)?;
+        Ok(match self.column_type {
+            ColumnType::Int16 => Some(widened(integers::<i16>(&words, self.rows, slots)?)),
+            ColumnType::Int32 | ColumnType::Date => {
+                Some(widened(integers::<i32>(&words, self.rows, slots)?))
+            }
+            ColumnType::Int64 | ColumnType::Decimal { .. } => {
+                Some(integers::<i64>(&words, self.rows, slots)?)
+            }
+            _ => None,
+        })
+    }
+
     /// Decodes the selected rows.
     pub(crate) fn decode(
         &self,
@@ -104,6 +123,36 @@ impl<'a> ColumnReader<'a> {
             nulls: None,
         }
     }
+}
+
+/// Picking cells one by one beats decoding all of them when at least this many are left out for each.
+const SPARSE_ROWS_PER_SLOT: usize = 16;
+
+/// The cells at `slots` of a column of so many rows, or all.
+fn integers<T: Cell>(
+    words: &Words<'_>,
+    rows: usize,
+    slots: Option<&[u32]>,
+) -> Result<Vec<T>, PageError> {
+    let mut cells = Vec::new();
+    match slots {
+        Some(slots) if slots.len() * SPARSE_ROWS_PER_SLOT <= rows => {
+            cells.reserve_exact(slots.len());
+            words.gather(slots, &mut cells)?;
+        }
+        _ => {
+            cells.reserve_exact(rows);
+            words.decode(&mut cells)?;
+            if let Some(slots) = slots {
+                cells = slots.iter().map(|&slot| cells[slot as usize]).collect();
+            }
+        }
+    }
+    Ok(cells)
+}
+
+fn widened<T: Into<i64>>(cells: Vec<T>) -> Vec<i64> {
+    cells.into_iter().map(Into::into).collect()
 }
 
 /// The stored cells of a column, and what becomes of them.

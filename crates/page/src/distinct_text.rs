@@ -80,6 +80,30 @@ impl<'a> DistinctText<'a> {
         &self.cells
     }
 
+    /// For each of the given rows (`None`: all) which of the cells it has.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn codes(&self, slots: Option<&[u32]>) -> Result<Vec<u16>, PageError> {
+        let stored = self.nulls.stored(self.rows);
+        let mut codes = match &self.text {
+            Some(text) => text.codes(stored)?,
+            None => Vec::new(),
+        };
+        if stored < self.rows {
+            let null = (self.cells.len() - 1) as u16;
+            let code = |row| self.nulls.rank(row).map_or(null, |rank| codes[rank]);
+            return Ok(match slots {
+                Some(slots) => slots.iter().map(|&slot| code(slot as usize)).collect(),
+                None => (0..self.rows).map(code).collect(),
+            });
+        }
+        if let Some(slots) = slots {
+            codes = slots.iter().map(|&slot| codes[slot as usize]).collect();
+        }
+        Ok(codes)
+    }
+
     /// The rows whose cell's bit is set.
     ///
     /// # Panics

@@ -184,6 +184,19 @@ impl Page {
         Column::open(self.reader(&self.bytes, column))?.select(low, high)
     }
 
+    /// The cells of a column at the given slots (`None`: all) as numbers, where it has numbers of up to
+    /// 64 bits and none is NULL: decimals without their scale, dates as days.
+    ///
+    /// # Panics
+    /// When a slot is not below [`rows`](Self::rows).
+    pub fn integers(
+        &self,
+        column: usize,
+        slots: Option<&[u32]>,
+    ) -> Result<Option<Vec<i64>>, PageError> {
+        self.reader(&self.bytes, column).integers(slots)
+    }
+
     /// The distinct cells of a text column and which rows have them, if that is how it is encoded.
     pub fn distinct_text(&self, column: usize) -> Result<Option<DistinctText<'_>>, PageError> {
         DistinctText::open(self.reader(&self.bytes, column))

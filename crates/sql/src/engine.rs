@@ -25,6 +25,7 @@ use replication::status::Status;
 use tokio::runtime::{Builder, Runtime};
 use types::CommitPosition;
 
+use crate::encoded_aggregate::rule::EncodedAggregates;
 use crate::error::{SqlError, code};
 use crate::functions::cast_names::CastNames;
 use crate::functions::{self, operators::Operators};
@@ -316,6 +317,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(chooses.unwrap_or(0), Arc::new(JoinModes));
     rules.push(Arc::new(JoinFilters));
     rules.insert(0, Arc::new(ProjectionChoice));
+    rules.push(Arc::new(EncodedAggregates));
     rules
 }
 

@@ -34,7 +34,7 @@ pub(crate) mod operators;
 pub(crate) mod quotient;
 pub(crate) mod round_to_even;
 pub(crate) mod session;
-mod short_decimals;
+pub(crate) mod short_decimals;
 mod short_sums;
 pub(crate) mod sign;
 pub(crate) mod to_char;

@@ -20,6 +20,7 @@
 mod command;
 mod context;
 pub mod copy;
+mod encoded_aggregate;
 pub mod engine;
 pub mod error;
 mod functions;

@@ -6,13 +6,15 @@
 //! * [`scan`]: the operator that reads it, [`scan_metrics`] what it tells of that.
 //! * [`row_filters`]: the conditions that it checks itself; [`row_check`]: how, [`column_range`]: those that say
 //!   between which values a cell lies; [`zone_pruning`]: the same about the bounds of pages. [`reader`]:
-//!   one of its partitions, [`read_error`]: why it has no next batch.
+//!   one of its partitions, [`fragments`]: the same for who does not mind the order of rows,
+//!   [`read_error`]: why there is no next batch.
 //! * [`tree_key`]: what a tree's rows ascend by; [`orders`]: the trees that have the same rows, and which
 //!   of them is read.
 //! * [`sample`]: how many rows conditions leave, as the planner wants to know.
 
 pub(crate) mod column;
 mod column_range;
+pub(crate) mod fragments;
 pub(crate) mod key_range;
 pub(crate) mod orders;
 mod parts;

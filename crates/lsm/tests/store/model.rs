@@ -14,8 +14,8 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use lsm::{
-    CellRange, EncodedRows, HistoryHold, KeyRange, ScanRequest, Sifted, Snapshot, Store,
-    StoreError, StoreOptions, Work, ZoneFilter, Zones,
+    CellRange, EncodedRows, Form, FragmentCells, HistoryHold, KeyRange, ScanRequest, Sifted,
+    Snapshot, Store, StoreError, StoreOptions, Work, ZoneFilter, Zones,
 };
 use proptest::prelude::*;
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, Value, VersionKind};
@@ -206,6 +206,28 @@ fn sift(rows: &EncodedRows<'_>, wanted: &Range<i64>) -> Result<Sifted, StoreErro
         checked: if texts.is_some() { vec![] } else { vec![1] },
         rows: Some(texts.map_or(numbers.clone(), |texts| &numbers & &texts)),
     })
+}
+
+fn cells_of_numbers(cells: &FragmentCells) -> Vec<Option<i64>> {
+    match cells {
+        FragmentCells::Integers(numbers) => numbers.iter().copied().map(Some).collect(),
+        FragmentCells::Array(array) => array.as_primitive::<Int64Type>().iter().collect(),
+        FragmentCells::Codes { .. } => panic!("numbers have no codes"),
+    }
+}
+
+fn cells_of_texts(cells: &FragmentCells) -> Vec<Option<String>> {
+    let text = |array: &ArrayRef, row: usize| {
+        let array = array.as_string::<i32>();
+        array.is_valid(row).then(|| array.value(row).to_owned())
+    };
+    match cells {
+        FragmentCells::Codes { cells, codes } => {
+            codes.iter().map(|&code| text(cells, code.into())).collect()
+        }
+        FragmentCells::Array(array) => (0..array.len()).map(|row| text(array, row)).collect(),
+        FragmentCells::Integers(_) => panic!("texts are no numbers"),
+    }
 }
 
 fn with_even_text(texts: &ArrayRef) -> BooleanBuffer {
@@ -459,6 +481,13 @@ impl Harness {
                 .into_iter()
                 .filter(|(_, row)| is_even(row))
                 .collect();
+            let mut rows: Vec<Row> = expected.iter().map(|(_, row)| row.clone()).collect();
+            rows.sort();
+            let found = self.rows_of_fragments(&wanted, snapshot, &keys, batch_rows);
+            assert_eq!(
+                found, rows,
+                "fragments of numbers in {wanted:?} at {position}"
+            );
             let found = self.sifted_rows(&wanted, snapshot, &keys, batch_rows);
             assert_eq!(
                 found, expected,
@@ -544,6 +573,49 @@ impl Harness {
                     let projected = batch.column(number).as_primitive::<Int64Type>();
                     assert_eq!(projected.value(row), expected);
                 }
+            }
+        }
+    }
+
+    /// The same rows, sorted, from fragments in which numbers come as such and texts as codes where pages
+    /// have them so.
+    fn rows_of_fragments(
+        &self,
+        wanted: &Range<i64>,
+        snapshot: &Snapshot,
+        keys: &Range<u16>,
+        batch_rows: usize,
+    ) -> Vec<Row> {
+        let number = self.shape.columns().len();
+        let request = ScanRequest {
+            projection: vec![number, number + 1],
+            range: self.shape.range(keys),
+            batch_rows,
+        };
+        let zone_filter: Arc<dyn ZoneFilter> = Arc::new(NumbersIn(number, wanted.clone()));
+        let scan = snapshot.scan_wanted(TABLE, request, &[number, number + 1], &zone_filter);
+        let mut scan = scan.expect("the table can be read");
+        let mut found = Vec::new();
+        loop {
+            let next = scan.next_fragments(
+                |rows| sift(rows, wanted),
+                |columns, _| Ok(with_even_text(&columns[0])),
+                &[Form::Integers, Form::Codes],
+            );
+            let Some(fragments) = next.expect("pages are sound") else {
+                found.sort();
+                return found;
+            };
+            for fragment in fragments {
+                let [numbers, texts] = fragment.columns.as_slice() else {
+                    panic!("two columns were asked for")
+                };
+                let rows = cells_of_numbers(numbers)
+                    .into_iter()
+                    .zip(cells_of_texts(texts));
+                let before = found.len();
+                found.extend(rows);
+                assert_eq!(found.len() - before, fragment.rows);
             }
         }
     }

@@ -63,7 +63,9 @@ fn read_all(page: &Page, columns: usize) {
         let _ = page.constant(column);
         if let Ok(Some(distinct)) = page.distinct_text(column) {
             let _ = distinct.rows_of(&BooleanBuffer::new_set(distinct.cells().len()));
+            let _ = distinct.codes(Some(&every_third));
         }
+        let _ = page.integers(column, None);
         search_column(page, column, &every_third);
     }
 }

@@ -61,6 +61,36 @@ fn check_distinct(page: &Page, column: usize, array: &ArrayRef) {
     let all = BooleanBuffer::new_set(cells.len());
     let rows = distinct.rows_of(&all).expect("intact");
     assert_eq!(rows.count_set_bits(), page.rows());
+    let every_third: Vec<u32> = (0..page.rows() as u32).step_by(3).collect();
+    for slots in [None, Some(&every_third)] {
+        let codes = distinct.codes(slots.map(Vec::as_slice)).expect("intact");
+        let cell = |code: &u16| {
+            cells
+                .is_valid((*code).into())
+                .then(|| cells.value((*code).into()))
+        };
+        let step = if slots.is_some() { 3 } else { 1 };
+        let expected = array.as_string::<i32>().iter().take(page.rows());
+        assert!(codes.iter().map(cell).eq(expected.step_by(step)));
+    }
+}
+
+/// Numbers without NULLs are those of the decoded column.
+fn check_integers(page: &Page, column: usize, array: &ArrayRef, column_type: ColumnType) {
+    for step in [1, 3, 40] {
+        let slots: Vec<u32> = (0..page.rows() as u32).step_by(step).collect();
+        let slots = (step > 1).then_some(slots.as_slice());
+        let Some(numbers) = page.integers(column, slots).expect("intact") else {
+            continue;
+        };
+        let rows = (0..page.rows()).step_by(step);
+        let expected = rows.map(|row| match Value::of_cell(array, column_type, row) {
+            Value::Int(number) => number,
+            Value::Decimal(number) => i64::try_from(number).expect("words have 64 bits"),
+            other => panic!("{other:?} is no number"),
+        });
+        assert!(numbers.into_iter().eq(expected), "every {step}");
+    }
 }
 
 /// Ranges between cells select what lies between them.
@@ -103,6 +133,7 @@ fn check(recipe: Recipe, rows: usize) {
         if recipe.column_type == ColumnType::Text {
             check_distinct(&page, 0, &array);
         }
+        check_integers(&page, 0, &array, recipe.column_type);
         if ascends {
             check_sorted(&column, &array, recipe.column_type);
         }

@@ -195,6 +195,16 @@ impl Dictionary<'_> {
         })
     }
 
+    /// The entry of each cell.
+    pub(super) fn codes(&self) -> Result<Vec<Code>, PageError> {
+        let mut codes = Vec::with_capacity(self.rows);
+        self.codes.decode(&mut codes)?;
+        match usize::from(words::largest(&codes)) < self.ends.count() {
+            true => Ok(codes),
+            false => Err(NO_SUCH_CODE),
+        }
+    }
+
     /// The cells whose entry's bit is set.
     pub(super) fn rows_of(&self, wanted: &BooleanBuffer) -> Result<BooleanBuffer, PageError> {
         let wanted: Vec<bool> = wanted.iter().take(self.ends.count()).collect();

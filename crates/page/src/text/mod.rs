@@ -372,6 +372,18 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Which of the [distinct](Self::distinct) cells each of `rows` cells is.
+    ///
+    /// # Panics
+    /// When distinct cells are not how cells are stored.
+    pub(crate) fn codes(&self, rows: usize) -> Result<Vec<u16>, PageError> {
+        match self {
+            Self::Constant(_) => Ok(vec![0; rows]),
+            Self::Dictionary(dictionary) => dictionary.codes(),
+            _ => panic!("cells are stored one by one"),
+        }
+    }
+
     /// Which of `rows` cells have a bit in `wanted`, which has one for each [distinct](Self::distinct)
     /// cell.
     ///

@@ -34,6 +34,11 @@ use super::widened::{Widened, sum_of, wide};
 use crate::error::{SqlError, code};
 use crate::pg_type;
 
+/// The name of `sum` in plans.
+pub(crate) const SUM: &str = "exact_sum";
+/// The name of `avg` in plans.
+pub(crate) const AVERAGE: &str = "exact_avg";
+
 /// What is made of a decimal sum and the number of its summands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
@@ -130,8 +135,8 @@ impl AggregateUDFImpl for ExactAggregate {
     /// a `sum`, but here the sum of bigints is a numeric.
     fn name(&self) -> &str {
         match self.kind {
-            Kind::Sum => "exact_sum",
-            Kind::Average => "exact_avg",
+            Kind::Sum => SUM,
+            Kind::Average => AVERAGE,
         }
     }
 

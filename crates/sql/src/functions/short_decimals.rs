@@ -26,6 +26,13 @@ use datafusion::physical_expr_common::datum::apply;
 
 use crate::error::{SqlError, code};
 
+/// Names of the functions that compute on decimals.
+pub(crate) const ADD: &str = "numeric_add";
+/// See [`ADD`].
+pub(crate) const SUBTRACT: &str = "numeric_sub";
+/// See [`ADD`].
+pub(crate) const MULTIPLY: &str = "numeric_mul";
+
 /// The largest power of ten that fits in 64 bits is 10^18.
 const SHORT_DIGITS: i8 = 18;
 
@@ -195,9 +202,9 @@ impl ShortDecimals {
 impl ScalarUDFImpl for ShortDecimals {
     fn name(&self) -> &str {
         match self.operation {
-            Operation::Add => "numeric_add",
-            Operation::Subtract => "numeric_sub",
-            Operation::Multiply => "numeric_mul",
+            Operation::Add => ADD,
+            Operation::Subtract => SUBTRACT,
+            Operation::Multiply => MULTIPLY,
         }
     }
 

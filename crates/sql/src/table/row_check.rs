@@ -138,10 +138,14 @@ impl RowCheck {
         Ok(check)
     }
 
-    fn add_range(&mut self, range: ColumnRange) {
-        let ranges = self.ranges.iter_mut();
-        let rest = ranges.fold(Some(range), |rest, known| known.take_in(rest?).err());
-        self.ranges.extend(rest);
+    fn add_range(&mut self, mut range: ColumnRange) {
+        for known in &mut self.ranges {
+            match known.take_in(range) {
+                Ok(()) => return,
+                Err(other) => range = other,
+            }
+        }
+        self.ranges.push(range);
     }
 
     /// Leaves out the rows of which encoded cells say that a condition does not hold, and says

@@ -36,9 +36,10 @@ use datafusion::physical_plan::{
     apply_expression_roots,
 };
 use futures::stream;
-use lsm::{KeyRange, Snapshot, StoreError};
+use lsm::{Form, KeyRange, Snapshot, StoreError};
 use types::TableSchema;
 
+use super::fragments::Fragments;
 use super::orders::Choice;
 use super::parts::Parts;
 use super::reader::Reader;
@@ -108,6 +109,29 @@ impl ScanExec {
     /// The place among the table's stored columns of a column that the scan gives.
     pub(crate) fn stored(&self, place: usize) -> usize {
         self.target.stored[place]
+    }
+
+    /// Whether it gives some rows only because they are enough.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// One of its partitions in fragments, the columns in these forms.
+    ///
+    /// # Panics
+    /// When it is limited.
+    pub(crate) fn fragments(&self, partition: usize, forms: Vec<Form>) -> Result<Fragments> {
+        assert!(!self.is_limited(), "fragments are not counted");
+        if partition == 0 {
+            self.note_extent()?;
+        }
+        Fragments::open(
+            self.target.clone(),
+            self.parts.ranges.get(partition).cloned(),
+            &self.filters,
+            forms,
+            ScanMetrics::new(&self.metrics, partition),
+        )
     }
 
     fn with_filters(

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+mod aggregates;
 mod answers;
 mod catalog;
 mod conditions;
