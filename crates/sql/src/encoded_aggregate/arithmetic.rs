@@ -270,3 +270,102 @@ fn scale(expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<i8> {
 fn power_of_ten(digits: i8) -> Option<i64> {
     10_i64.checked_pow(u32::try_from(digits).ok()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Steps that use the results of those before them.
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = (
+            0..4,
+            any::<usize>(),
+            any::<usize>(),
+            -1_000..1_000_i64,
+            -100..100_i64,
+        );
+        prop::collection::vec(step, 1..8).prop_map(|drawn| {
+            let mut steps = vec![Step::Column(0), Step::Column(1)];
+            for (kind, left, right, first, second) in drawn {
+                let (left, right) = (left % steps.len(), right % steps.len());
+                let (left, right) = (RegisterId(left), RegisterId(right));
+                steps.push(match kind {
+                    0 => Step::Constant(first),
+                    1 | 2 => Step::Multiply(left, right),
+                    _ => Step::Add {
+                        left: (left, first),
+                        right: (right, second),
+                    },
+                });
+            }
+            steps
+        })
+    }
+
+    /// The same in wide numbers, as long as these are enough.
+    fn expected(steps: &[Step], cells: [i64; 2]) -> Vec<Option<i128>> {
+        let mut results: Vec<Option<i128>> = Vec::new();
+        for step in steps {
+            let result = |id: RegisterId| results[id.0];
+            let scaled = |(id, factor): (RegisterId, i64)| result(id)?.checked_mul(factor.into());
+            let next = match *step {
+                Step::Column(column) => Some(cells[column].into()),
+                Step::Constant(number) => Some(number.into()),
+                Step::Multiply(left, right) => result(left)
+                    .zip(result(right))
+                    .and_then(|(left, right)| left.checked_mul(right)),
+                Step::Add { left, right } => scaled(left)
+                    .zip(scaled(right))
+                    .and_then(|(left, right)| left.checked_add(right)),
+            };
+            results.push(next);
+        }
+        results
+    }
+
+    fn number() -> impl Strategy<Value = i64> {
+        (0..64_u32, any::<i64>()).prop_map(|(shift, number)| number >> shift)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_computed_is_exact_and_within_its_bits(
+            rows in prop::collection::vec((number(), number()), 1..20),
+            steps in steps(),
+        ) {
+            let (first, second): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+            let columns = [FragmentCells::Integers(first), FragmentCells::Integers(second)];
+            let arithmetic = Arithmetic { steps };
+            let registers = arithmetic.run(&columns);
+            for (row, &(first, second)) in rows.iter().enumerate() {
+                let expected = expected(&arithmetic.steps, [first, second]);
+                for (register, expected) in registers.iter().zip(expected) {
+                    let Some(Register { numbers, bits }) = register else {
+                        continue;
+                    };
+                    let number = match numbers {
+                        Numbers::Each(numbers) => numbers[row],
+                        Numbers::All(number) => *number,
+                    };
+                    prop_assert_eq!(Some(i128::from(number)), expected);
+                    prop_assert!(number.unsigned_abs() < 1 << bits);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_steps_are_made_once_and_long_numbers_are_left_out() {
+        let mut arithmetic = Arithmetic::default();
+        let column = arithmetic.add(Step::Column(0));
+        let square = arithmetic.add(Step::Multiply(column, column));
+        assert_eq!(arithmetic.add(Step::Multiply(column, column)), square);
+        let short = [FragmentCells::Integers(vec![1 << 20, -7])];
+        assert!(arithmetic.run(&short).iter().all(Option::is_some));
+        let long = [FragmentCells::Integers(vec![1 << 40, -7])];
+        let registers = arithmetic.run(&long);
+        assert!(registers[column.0].is_some() && registers[square.0].is_none());
+    }
+}
