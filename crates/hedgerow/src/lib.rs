@@ -4,8 +4,7 @@
 //! * [`command`]: the commands.
 //! * [`node`]: one store, one source, the SQL engine and the server, started and ended in order.
 //! * [`primary`]: the built-in primary that `serve` runs, and the schema that its data directory has.
-//! * [`server`]: the PostgreSQL protocol.
-//! * [`encode`]: Arrow batches as PostgreSQL's data rows.
+//! * [`server`]: the PostgreSQL server.
 //! * [`client`]: the built-in client, [`client_tls`] its encryption.
 //! * [`demo`]: a node with a built-in source, and checks of all its answers.
 //!
@@ -20,7 +19,6 @@ mod client;
 mod client_tls;
 pub mod command;
 pub mod demo;
-pub mod encode;
 mod logging;
 mod memory_plan;
 pub mod node;

@@ -13,7 +13,7 @@ use super::Finding;
 use crate::step::{cargo_command, output, workspace};
 
 /// A crate and what must not be below it; an ending `*` stands for any rest of a name.
-const ABSENT: [(&str, &[&str]); 8] = [
+const ABSENT: [(&str, &[&str]); 9] = [
     ("types", &["env", "tokio", "datafusion*"]),
     ("env", &["types", "tokio", "datafusion*"]),
     ("page", &["env", "lsm", "tokio", "datafusion*"]),
@@ -29,6 +29,7 @@ const ABSENT: [(&str, &[&str]); 8] = [
         "procedures",
         &["lsm", "replication", "sql", "tokio", "datafusion*"],
     ),
+    ("protocol", &["types", "sql", "tokio", "datafusion*"]),
     ("replication", &["sql", "datafusion*"]),
     // The product: nothing in it uses what tests and experiments are made of.
     (

@@ -1,11 +1,11 @@
 //! What the server sends: messages appended to an output buffer.
 //!
-//! Rows are written by [`crate::encode`]; everything else is here.
+//! Rows are written by [`protocol::encode`]; everything else is here.
 
 use bytes::{BufMut, BytesMut};
 
 use super::failure::Failure;
-use crate::encode::{EncodeError, Format, WireType};
+use protocol::encode::{EncodeError, Format, WireType};
 
 /// State of the session's transaction, as ReadyForQuery tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,7 +269,7 @@ fn put_fields(severity: &str, code: &str, message: &str, out: &mut BytesMut) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::wire_type::oid;
+    use protocol::encode::wire_type::oid;
 
     #[test]
     fn lengths_cover_the_body_and_themselves() {

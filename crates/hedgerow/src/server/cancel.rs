@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use sql::Canceller;
 use subtle::ConstantTimeEq;
 
-use super::frontend::CancelKey;
+use protocol::frontend::CancelKey;
 
 /// All connections that can be cancelled.
 #[derive(Default)]

@@ -11,7 +11,6 @@ use sql::{Session, TransactionStatus};
 
 use super::backend::{self, TransactionIndicator};
 use super::failure::Failure;
-use super::frontend::{self, Message, Target};
 use super::idle_limit;
 use super::listener::Shared;
 use super::named::Named;
@@ -19,6 +18,7 @@ use super::query;
 use super::startup::Client;
 use super::statement::{Portal, Prepared};
 use super::wire::{Ended, Input, Output};
+use protocol::frontend::{self, Message, Target};
 
 /// What a prepared statement takes besides its text, about: parsed and described, bytes.
 const STATEMENT_BYTES: usize = 8 << 10;

@@ -5,10 +5,10 @@ use sql::CopyOptions;
 
 use super::backend;
 use super::connection::Trouble;
+use super::copy_rows::CopyWriter;
 use super::query::ResultRows;
 use super::wire::Output;
-use crate::encode::RowEncoder;
-use crate::encode::copy::CopyWriter;
+use protocol::encode::RowEncoder;
 
 /// Sends all rows, then that they are complete.
 pub async fn send(

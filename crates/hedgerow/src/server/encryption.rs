@@ -15,10 +15,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use super::failure::Failure;
-use super::frontend::{self, FirstPacket};
 use super::listener::Shared;
 use super::tls::Identity;
 use super::wire::{Ended, Input, Output};
+use protocol::frontend::{self, FirstPacket};
 use replication::postgres::tls::PROTOCOL;
 
 /// First byte of a TLS handshake. As a startup packet's first byte it would mean a length of

@@ -1,9 +1,9 @@
 //! An error as a client is told of it.
 
+use protocol::binary_value::BinaryError;
+use protocol::encode::EncodeError;
+use protocol::frontend::ProtocolError;
 use sql::SqlError;
-
-use super::frontend::ProtocolError;
-use crate::encode::EncodeError;
 
 /// Content of an ErrorResponse.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,16 @@ impl From<SqlError> for Failure {
 impl From<EncodeError> for Failure {
     fn from(error: EncodeError) -> Self {
         Self::new(error.code(), error.to_string())
+    }
+}
+
+impl From<BinaryError> for Failure {
+    fn from(error: BinaryError) -> Self {
+        let failure = Self::new(error.code(), error.to_string());
+        match error {
+            BinaryError::Value(_) => failure.with_hint("Send it as text."),
+            _ => failure,
+        }
     }
 }
 

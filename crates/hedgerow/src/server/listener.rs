@@ -15,12 +15,12 @@ use super::cancel::CancelRegistry;
 use super::encryption::Opened;
 use super::failure::Failure;
 use super::handshakes::{Handshake, Handshakes};
-use super::scram::Verifier;
 use super::startup::Client;
 use super::throttle::Throttle;
 use super::tls::{Tls, TlsError, TlsFiles};
 use super::wire::{Ended, Input, LARGE_MESSAGES, Reader};
 use super::{backend, connection, encryption, startup};
+use protocol::scram::Verifier;
 
 /// How long connections have to end when the server stops.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);

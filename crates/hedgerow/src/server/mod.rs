@@ -1,9 +1,9 @@
 //! The PostgreSQL server: any client that speaks protocol 3.0 may ask.
 //!
 //! One task a connection: [`encryption`] begins TLS, [`startup`] lets the client in,
-//! [`connection`] carries out its messages, [`query`] runs statements through the SQL session, [`copy_out`] sends what COPY copies. The modules below them know no
-//! sockets: [`frontend`] and [`backend`] are the messages, [`scram`] the password dialogue,
-//! [`parameter`] values on the way in, [`statement`] what is prepared.
+//! [`connection`] carries out its messages, [`query`] runs statements through the SQL session, [`copy_out`] sends what COPY copies ([`copy_rows`]). The modules below them know no
+//! sockets: [`protocol`] reads what clients send, [`backend`] writes what they are told,
+//! [`parameter`] has values on the way in, [`statement`] what is prepared.
 //!
 //! Invariants: before a client has proven the password it gets ten seconds, sixteen kilobytes
 //! and one of a bounded number of places ([`handshakes`]), and a wrong password is answered
@@ -17,16 +17,15 @@ pub mod backend;
 pub mod cancel;
 mod connection;
 mod copy_out;
+mod copy_rows;
 mod encryption;
 pub mod failure;
-pub mod frontend;
 mod handshakes;
 mod idle_limit;
 mod listener;
 mod named;
 mod parameter;
 mod query;
-pub mod scram;
 mod startup;
 mod statement;
 mod throttle;

@@ -1,17 +1,18 @@
 //! Parameter values: from the wire to the types that the SQL session asks for.
 //!
-//! A binary value is turned into PostgreSQL's text for its type first, so that there is one way
-//! from text to each type.
+//! A binary value is turned into PostgreSQL's text for its type first
+//! ([`protocol::binary_value`]), so that there is one way from text to each type.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
+use protocol::binary_value::{text_of_binary, utf8};
+use protocol::bytea;
+use protocol::encode::{Format, array, datetime};
 use sql::{ParameterType, ScalarValue};
 
 use super::failure::Failure;
-use crate::encode::wire_type::{element_of, oid};
-use crate::encode::{Format, array, datetime, number};
 
 /// Reads a parameter's value; `None` is NULL.
 pub fn decode(
@@ -31,11 +32,6 @@ pub fn decode(
 
 fn null(data_type: &DataType) -> Result<ScalarValue, Failure> {
     ScalarValue::try_from(data_type).map_err(|error| Failure::new("XX000", error.to_string()))
-}
-
-fn utf8(bytes: Vec<u8>) -> Result<String, Failure> {
-    let bad = |_| Failure::new("22021", "invalid byte sequence for encoding \"UTF8\"");
-    String::from_utf8(bytes).map_err(bad)
 }
 
 fn malformed(type_name: &str, text: &str) -> Failure {
@@ -72,7 +68,10 @@ fn from_text(text: &str, data_type: &DataType) -> Result<ScalarValue, Failure> {
                 Err(_) => lenient(blank_free, data_type, "timestamp")?,
             }
         }
-        DataType::Binary => ScalarValue::Binary(Some(bytea(text)?)),
+        DataType::Binary => {
+            let bytes = bytea::parse(text).ok_or_else(|| malformed("bytea", text))?;
+            ScalarValue::Binary(Some(bytes))
+        }
         DataType::List(child) => list(text, child.data_type())?,
         other => lenient(blank_free, other, &other.to_string())?,
     })
@@ -117,50 +116,6 @@ fn float<T: std::str::FromStr>(text: &str, name: &str) -> Result<T, Failure> {
     text.parse().map_err(|_| malformed(name, text))
 }
 
-/// Bytes in PostgreSQL's hexadecimal form, or in its older escaped one.
-fn bytea(text: &str) -> Result<Vec<u8>, Failure> {
-    let bad = || malformed("bytea", text);
-    if let Some(digits) = text.strip_prefix("\\x") {
-        let digit = |c: u8| (c as char).to_digit(16).and_then(|d| u8::try_from(d).ok());
-        let pair = |pair: &[u8]| match pair {
-            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-            _ => None,
-        };
-        return digits
-            .as_bytes()
-            .chunks(2)
-            .map(pair)
-            .collect::<Option<_>>()
-            .ok_or_else(bad);
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    loop {
-        rest = match rest {
-            [] => return Ok(out),
-            [b'\\', b'\\', rest @ ..] => {
-                out.push(b'\\');
-                rest
-            }
-            [
-                b'\\',
-                a @ b'0'..=b'3',
-                b @ b'0'..=b'7',
-                c @ b'0'..=b'7',
-                rest @ ..,
-            ] => {
-                out.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
-                rest
-            }
-            [b'\\', ..] => return Err(bad()),
-            [byte, rest @ ..] => {
-                out.push(*byte);
-                rest
-            }
-        };
-    }
-}
-
 fn list(text: &str, element: &DataType) -> Result<ScalarValue, Failure> {
     let literal = array::parse(text)
         .ok_or_else(|| Failure::new("22P02", format!("malformed array literal: {text:?}")))?;
@@ -184,140 +139,13 @@ fn list(text: &str, element: &DataType) -> Result<ScalarValue, Failure> {
     )))
 }
 
-/// PostgreSQL's text of a binary value.
-fn text_of_binary(type_oid: u32, value: Bytes) -> Result<String, Failure> {
-    let length = value.len();
-    let mut rest = value.clone();
-    let mut text = String::new();
-    let written = match (type_oid, length) {
-        (oid::BOOL, 1) => return Ok(if rest.get_u8() == 0 { "f" } else { "t" }.to_owned()),
-        (oid::INT2, 2) => return Ok(rest.get_i16().to_string()),
-        (oid::INT4, 4) => return Ok(rest.get_i32().to_string()),
-        (oid::INT8, 8) => return Ok(rest.get_i64().to_string()),
-        (oid::OID, 4) => return Ok(rest.get_u32().to_string()),
-        (oid::FLOAT4, 4) => number::write_float4(rest.get_f32(), &mut text),
-        (oid::FLOAT8, 8) => number::write_float8(rest.get_f64(), &mut text),
-        (oid::DATE, 4) => {
-            datetime::write_date(datetime::date_from_binary(rest.get_i32()), &mut text)
-        }
-        (oid::TIME, 8) => datetime::write_time(rest.get_i64(), &mut text),
-        (oid::TIMESTAMP, 8) => {
-            let micros = datetime::timestamp_from_binary(rest.get_i64());
-            datetime::write_timestamp(micros, "", &mut text)
-        }
-        (oid::TIMESTAMPTZ, 8) => {
-            let micros = datetime::timestamp_from_binary(rest.get_i64());
-            datetime::write_timestamp(micros, "+00", &mut text)
-        }
-        (oid::INTERVAL, 16) => {
-            let (micros, days, months) = (rest.get_i64(), rest.get_i32(), rest.get_i32());
-            datetime::Interval {
-                months,
-                days,
-                micros,
-            }
-            .write(&mut text)
-        }
-        (oid::UUID, 16) => return Ok(uuid_text(&value)),
-        (oid::NUMERIC, _) => {
-            return number::numeric_text(&value).ok_or_else(|| bad_binary(type_oid));
-        }
-        (oid::JSONB, 1..) if rest.get_u8() == 1 => return utf8(rest.to_vec()),
-        (oid::BYTEA, _) => return Ok(hex_text(&value)),
-        (
-            oid::TEXT
-            | oid::VARCHAR
-            | oid::BPCHAR
-            | oid::NAME
-            | oid::CHAR
-            | oid::JSON
-            | oid::XML
-            | oid::UNKNOWN
-            | 0,
-            _,
-        ) => return utf8(value.to_vec()),
-        _ if element_of(type_oid).is_some() => return array_text(value),
-        _ => return Err(bad_binary(type_oid)),
-    };
-    written.map(|()| text).map_err(|_| bad_binary(type_oid))
-}
-
-fn bad_binary(type_oid: u32) -> Failure {
-    Failure::new(
-        "22P03",
-        format!("incorrect binary data format for a parameter of type {type_oid}"),
-    )
-    .with_hint("Send it as text.")
-}
-
-fn hex_text(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn uuid_text(bytes: &[u8]) -> String {
-    let hex = hex_text(bytes);
-    let digits = &hex[2..];
-    let cuts = [0..8, 8..12, 12..16, 16..20, 20..32];
-    cuts.map(|cut| &digits[cut]).join("-")
-}
-
-/// The literal of a binary array of at most one dimension.
-fn array_text(mut value: Bytes) -> Result<String, Failure> {
-    let bad = || {
-        Failure::new(
-            "22P03",
-            "incorrect binary data format for an array parameter",
-        )
-    };
-    let dimensions = value.try_get_i32().map_err(|_| bad())?;
-    _ = value.try_get_i32().map_err(|_| bad())?; // has NULLs: seen from the elements
-    let element = value.try_get_u32().map_err(|_| bad())?;
-    let length = match dimensions {
-        0 => 0,
-        1 => {
-            let length = value.try_get_i32().map_err(|_| bad())?;
-            _ = value.try_get_i32().map_err(|_| bad())?; // lower bound: means nothing here
-            length
-        }
-        _ => {
-            return Err(Failure::new(
-                "0A000",
-                "array parameters of more than one dimension are not supported",
-            ));
-        }
-    };
-    let mut text = "{".to_owned();
-    for index in 0..length {
-        if index > 0 {
-            text.push(',');
-        }
-        match value.try_get_i32().map_err(|_| bad())? {
-            -1 => text.push_str("NULL"),
-            size => {
-                let size = usize::try_from(size).map_err(|_| bad())?;
-                if size > value.len() {
-                    return Err(bad());
-                }
-                let item = text_of_binary(element, value.split_to(size))?;
-                array::write_element(&item, &mut text).map_err(|_| bad())?;
-            }
-        }
-    }
-    text.push('}');
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::{BufMut, BytesMut};
+    use protocol::encode::binary;
+    use protocol::encode::wire_type::oid;
 
     use super::*;
-    use crate::encode::binary;
 
     fn parameter(oid: u32, data_type: DataType) -> ParameterType {
         ParameterType { data_type, oid }
@@ -423,12 +251,5 @@ mod tests {
         let parameter = parameter(1007, DataType::new_list(DataType::Int32, true));
         let result = decode(Some(deep.freeze()), Format::Binary, &parameter);
         assert_eq!(result.map_err(|failure| failure.code), Err("22P03"));
-    }
-
-    #[test]
-    fn escaped_bytes_are_read_too() {
-        assert_eq!(bytea("a\\\\\\001").ok(), Some(vec![b'a', b'\\', 1]));
-        assert!(bytea("\\x0").is_err());
-        assert!(bytea("\\9").is_err());
     }
 }

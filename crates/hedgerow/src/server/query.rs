@@ -11,11 +11,11 @@ use super::backend::{self, ColumnDescription};
 use super::connection::{Connection, Context, Trouble};
 use super::copy_out;
 use super::failure::Failure;
-use super::frontend::{Bind, Target};
 use super::parameter;
 use super::statement::{Cursor, Formats, Parsed, Portal, PortalState, Prepared, parse, parse_one};
 use super::wire::Output;
-use crate::encode::wire_type;
+use protocol::encode::wire_type;
+use protocol::frontend::{Bind, Target};
 
 /// Runs a text of any number of statements, all results as text.
 pub async fn simple(

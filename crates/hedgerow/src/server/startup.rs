@@ -11,11 +11,11 @@ use super::backend;
 use super::cancel::Registration;
 use super::encryption::{Channel, Opened};
 use super::failure::Failure;
-use super::frontend::{self, FirstPacket, Startup};
 use super::handshakes::{Handshake, Stage};
 use super::listener::Shared;
-use super::scram::{Binding, ScramError};
 use super::wire::{Ended, Input, Output};
+use protocol::frontend::{self, FirstPacket, Startup};
+use protocol::scram::{Binding, ScramError};
 
 /// A client that has been let in.
 pub struct Client {

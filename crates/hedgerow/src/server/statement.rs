@@ -8,7 +8,7 @@ use sql::{CopyOptions, Description, RowStream, ScalarValue};
 use types::TableName;
 
 use super::failure::Failure;
-use crate::encode::{Format, RowEncoder, Rows, WireType, wire_type};
+use protocol::encode::{Format, RowEncoder, Rows, WireType, wire_type};
 
 /// A text that has been parsed: SQL, or a command of the server itself.
 #[derive(Clone, Debug)]

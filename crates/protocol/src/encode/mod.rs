@@ -4,7 +4,7 @@
 //!    Arrow column still has that type's storage, otherwise PostgreSQL's nearest.
 //! 2. [`RowEncoder::bind`] brings every column of a batch into one of a few canonical Arrow
 //!    types ([`cells`]).
-//! 3. [`Rows::append`] (for COPY [`mod@copy`]) writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`]) or
+//! 3. [`Rows::append`] writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`]) or
 //!    in binary ([`binary`]).
 //!
 //! Invariants: the bytes are exactly those that PostgreSQL sends for the same value and type;
@@ -13,7 +13,6 @@
 pub mod array;
 pub mod binary;
 pub mod cells;
-pub mod copy;
 pub mod datetime;
 pub mod number;
 pub mod wire_type;
@@ -60,7 +59,7 @@ impl EncodeError {
     /// Longest part of a bad value that an error repeats, characters.
     const SHOWN_CHARACTERS: usize = 60;
 
-    pub(crate) fn malformed(type_name: &'static str, text: &str) -> Self {
+    pub(super) fn malformed(type_name: &'static str, text: &str) -> Self {
         Self::Malformed {
             type_name,
             text: text.chars().take(Self::SHOWN_CHARACTERS).collect(),
@@ -144,8 +143,13 @@ impl Rows {
         Ok(())
     }
 
+    /// The cells, by column.
+    pub fn cells(&self) -> &[Cells] {
+        &self.cells
+    }
+
     /// Appends a row's cells after their number, each after its length.
-    fn append_cells(&self, row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
+    pub fn append_cells(&self, row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
         out.put_u16(self.cells.len() as u16);
         self.cells
             .iter()

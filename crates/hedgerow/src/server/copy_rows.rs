@@ -5,9 +5,8 @@
 
 use arrow_schema::Schema;
 use bytes::{BufMut, BytesMut};
+use protocol::encode::{EncodeError, Format, Rows};
 use sql::{CopyFormat, CopyOptions};
-
-use super::{EncodeError, Format, Rows};
 
 /// What a binary copy begins with: signature, flags, length of an extension.
 const BINARY_HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -67,13 +66,13 @@ impl CopyWriter {
             return rows.append_cells(row, out);
         }
         let mut cell = std::mem::take(&mut self.cell);
-        for (index, cells) in rows.cells.iter().enumerate() {
+        for (index, cells) in rows.cells().iter().enumerate() {
             self.delimit(index, out);
             cell.clear();
             cells.append(row, &mut cell)?;
             match cell.split_first_chunk::<4>() {
                 Some((length, text)) if i32::from_be_bytes(*length) >= 0 => {
-                    self.put(text, self.forced[index], rows.cells.len() == 1, out);
+                    self.put(text, self.forced[index], rows.cells().len() == 1, out);
                 }
                 _ => out.put_slice(self.options.null.as_bytes()),
             }
@@ -159,9 +158,9 @@ mod tests {
 
     use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
     use arrow_schema::{DataType, Field};
+    use protocol::encode::RowEncoder;
 
     use super::*;
-    use crate::encode::RowEncoder;
 
     fn copied(options: &CopyOptions) -> BytesMut {
         let texts = [Some("a\tb"), None, Some(""), Some("x\"y,z\\\n")];

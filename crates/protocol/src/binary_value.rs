@@ -1,0 +1,167 @@
+//! A parameter's value in binary, as PostgreSQL's text of it, so that there is one way from text
+//! to each type.
+//!
+//! Invariant: no bytes make it panic.
+
+use bytes::{Buf, Bytes};
+
+use crate::encode::wire_type::{element_of, oid};
+use crate::encode::{array, datetime, number};
+
+/// A value that is not what its type asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BinaryError {
+    /// Not the binary form of the type, or of a type whose binary form is not read.
+    #[error("incorrect binary data format for a parameter of type {0}")]
+    Value(u32),
+    /// Not an array of values of a plain type.
+    #[error("incorrect binary data format for an array parameter")]
+    Array,
+    /// Arrays of arrays.
+    #[error("array parameters of more than one dimension are not supported")]
+    Dimensions,
+    /// A text that is none.
+    #[error("invalid byte sequence for encoding \"UTF8\"")]
+    NotUtf8,
+}
+
+impl BinaryError {
+    /// SQLSTATE
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Value(_) | Self::Array => "22P03",
+            Self::Dimensions => "0A000",
+            Self::NotUtf8 => "22021",
+        }
+    }
+}
+
+/// PostgreSQL's text of a binary value of this type.
+pub fn text_of_binary(type_oid: u32, value: Bytes) -> Result<String, BinaryError> {
+    let length = value.len();
+    let mut rest = value.clone();
+    let mut text = String::new();
+    let written = match (type_oid, length) {
+        (oid::BOOL, 1) => return Ok(if rest.get_u8() == 0 { "f" } else { "t" }.to_owned()),
+        (oid::INT2, 2) => return Ok(rest.get_i16().to_string()),
+        (oid::INT4, 4) => return Ok(rest.get_i32().to_string()),
+        (oid::INT8, 8) => return Ok(rest.get_i64().to_string()),
+        (oid::OID, 4) => return Ok(rest.get_u32().to_string()),
+        (oid::FLOAT4, 4) => number::write_float4(rest.get_f32(), &mut text),
+        (oid::FLOAT8, 8) => number::write_float8(rest.get_f64(), &mut text),
+        (oid::DATE, 4) => {
+            datetime::write_date(datetime::date_from_binary(rest.get_i32()), &mut text)
+        }
+        (oid::TIME, 8) => datetime::write_time(rest.get_i64(), &mut text),
+        (oid::TIMESTAMP, 8) => {
+            let micros = datetime::timestamp_from_binary(rest.get_i64());
+            datetime::write_timestamp(micros, "", &mut text)
+        }
+        (oid::TIMESTAMPTZ, 8) => {
+            let micros = datetime::timestamp_from_binary(rest.get_i64());
+            datetime::write_timestamp(micros, "+00", &mut text)
+        }
+        (oid::INTERVAL, 16) => {
+            let (micros, days, months) = (rest.get_i64(), rest.get_i32(), rest.get_i32());
+            datetime::Interval {
+                months,
+                days,
+                micros,
+            }
+            .write(&mut text)
+        }
+        (oid::UUID, 16) => return Ok(uuid_text(&value)),
+        (oid::NUMERIC, _) => {
+            return number::numeric_text(&value).ok_or(BinaryError::Value(type_oid));
+        }
+        (oid::JSONB, 1..) if rest.get_u8() == 1 => return utf8(rest.to_vec()),
+        (oid::BYTEA, _) => return Ok(hex_text(&value)),
+        (
+            oid::TEXT
+            | oid::VARCHAR
+            | oid::BPCHAR
+            | oid::NAME
+            | oid::CHAR
+            | oid::JSON
+            | oid::XML
+            | oid::UNKNOWN
+            | 0,
+            _,
+        ) => return utf8(value.to_vec()),
+        _ if element_of(type_oid).is_some() => return array_text(value),
+        _ => return Err(BinaryError::Value(type_oid)),
+    };
+    written
+        .map(|()| text)
+        .map_err(|_| BinaryError::Value(type_oid))
+}
+
+/// The text of a value that is text in both forms.
+pub fn utf8(bytes: Vec<u8>) -> Result<String, BinaryError> {
+    String::from_utf8(bytes).map_err(|_| BinaryError::NotUtf8)
+}
+
+fn hex_text(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn uuid_text(bytes: &[u8]) -> String {
+    let hex = hex_text(bytes);
+    let digits = &hex[2..];
+    let cuts = [0..8, 8..12, 12..16, 16..20, 20..32];
+    cuts.map(|cut| &digits[cut]).join("-")
+}
+
+/// The literal of a binary array of at most one dimension.
+fn array_text(mut value: Bytes) -> Result<String, BinaryError> {
+    let (element, length) = array_header(&mut value)?;
+    let mut text = "{".to_owned();
+    for index in 0..length {
+        if index > 0 {
+            text.push(',');
+        }
+        match sized(&mut value)? {
+            None => text.push_str("NULL"),
+            Some(item) => {
+                let item = text_of_binary(element, item)?;
+                array::write_element(&item, &mut text).map_err(|_| BinaryError::Array)?;
+            }
+        }
+    }
+    text.push('}');
+    Ok(text)
+}
+
+/// The type of an array's elements, and their number.
+fn array_header(value: &mut Bytes) -> Result<(u32, i32), BinaryError> {
+    let bad = |_| BinaryError::Array;
+    let dimensions = value.try_get_i32().map_err(bad)?;
+    _ = value.try_get_i32().map_err(bad)?; // has NULLs: seen from the elements
+    let element = value.try_get_u32().map_err(bad)?;
+    match dimensions {
+        0 => Ok((element, 0)),
+        1 => {
+            let length = value.try_get_i32().map_err(bad)?;
+            _ = value.try_get_i32().map_err(bad)?; // lower bound: means nothing here
+            Ok((element, length))
+        }
+        _ => Err(BinaryError::Dimensions),
+    }
+}
+
+/// An element after its length; `None` is NULL.
+fn sized(value: &mut Bytes) -> Result<Option<Bytes>, BinaryError> {
+    let size = match value.try_get_i32().map_err(|_| BinaryError::Array)? {
+        -1 => return Ok(None),
+        size => usize::try_from(size).map_err(|_| BinaryError::Array)?,
+    };
+    if size > value.len() {
+        return Err(BinaryError::Array);
+    }
+    Ok(Some(value.split_to(size)))
+}
