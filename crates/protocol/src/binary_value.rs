@@ -1,12 +1,19 @@
 //! A parameter's value in binary, as PostgreSQL's text of it, so that there is one way from text
 //! to each type.
 //!
-//! Invariant: no bytes make it panic.
+//! Invariants: no bytes make it panic, or call itself deeper than an array's elements; an array's
+//! text takes at most a fixed multiple of its bytes and a MiB, because ten bytes may be a number of
+//! a hundred thousand digits.
 
 use bytes::{Buf, Bytes};
 
 use crate::encode::wire_type::{element_of, oid};
 use crate::encode::{array, datetime, number};
+
+/// Longest text of an array: a multiple of its bytes (no other type than numeric comes near it) …
+const ARRAY_TEXT_MULTIPLE: usize = 16;
+/// … and what some long numbers take, bytes.
+const ARRAY_TEXT_FIXED_BYTES: usize = 1 << 20;
 
 /// A value that is not what its type asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +27,9 @@ pub enum BinaryError {
     /// Arrays of arrays.
     #[error("array parameters of more than one dimension are not supported")]
     Dimensions,
+    /// The text would take far more memory than what was sent.
+    #[error("the numbers of an array parameter have too many digits")]
+    Long,
     /// A text that is none.
     #[error("invalid byte sequence for encoding \"UTF8\"")]
     NotUtf8,
@@ -31,6 +41,7 @@ impl BinaryError {
         match self {
             Self::Value(_) | Self::Array => "22P03",
             Self::Dimensions => "0A000",
+            Self::Long => "54000",
             Self::NotUtf8 => "22021",
         }
     }
@@ -119,6 +130,7 @@ fn uuid_text(bytes: &[u8]) -> String {
 
 /// The literal of a binary array of at most one dimension.
 fn array_text(mut value: Bytes) -> Result<String, BinaryError> {
+    let text_bytes_max = value.len() * ARRAY_TEXT_MULTIPLE + ARRAY_TEXT_FIXED_BYTES;
     let (element, length) = array_header(&mut value)?;
     let mut text = "{".to_owned();
     for index in 0..length {
@@ -132,17 +144,23 @@ fn array_text(mut value: Bytes) -> Result<String, BinaryError> {
                 array::write_element(&item, &mut text).map_err(|_| BinaryError::Array)?;
             }
         }
+        if text.len() > text_bytes_max {
+            return Err(BinaryError::Long);
+        }
     }
     text.push('}');
     Ok(text)
 }
 
-/// The type of an array's elements, and their number.
+/// The type of an array's elements, which is not an array, and their number.
 fn array_header(value: &mut Bytes) -> Result<(u32, i32), BinaryError> {
     let bad = |_| BinaryError::Array;
     let dimensions = value.try_get_i32().map_err(bad)?;
     _ = value.try_get_i32().map_err(bad)?; // has NULLs: seen from the elements
     let element = value.try_get_u32().map_err(bad)?;
+    if element_of(element).is_some() {
+        return Err(BinaryError::Array);
+    }
     match dimensions {
         0 => Ok((element, 0)),
         1 => {
@@ -164,4 +182,44 @@ fn sized(value: &mut Bytes) -> Result<Option<Bytes>, BinaryError> {
         return Err(BinaryError::Array);
     }
     Ok(Some(value.split_to(size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::{BufMut, BytesMut};
+
+    use super::*;
+
+    /// An array with the elements' type, and the elements as they are sent.
+    fn array_of(element: u32, items: &[&[u8]]) -> Bytes {
+        let mut out = BytesMut::new();
+        out.put_i32(1);
+        out.put_i32(0);
+        out.put_u32(element);
+        out.put_i32(i32::try_from(items.len()).expect("few"));
+        out.put_i32(1);
+        for item in items {
+            out.put_i32(i32::try_from(item.len()).expect("short"));
+            out.put_slice(item);
+        }
+        out.freeze()
+    }
+
+    #[test]
+    fn arrays_do_not_nest() {
+        let plain = array_of(oid::INT4, &[&7_i32.to_be_bytes()]);
+        assert_eq!(text_of_binary(1007, plain.clone()), Ok("{7}".to_owned()));
+        let nested = array_of(1007, &[&plain]);
+        assert_eq!(text_of_binary(1007, nested), Err(BinaryError::Array));
+    }
+
+    #[test]
+    fn a_few_bytes_of_numbers_do_not_become_gigabytes_of_text() {
+        // One digit before 131,068 zeros.
+        let number = [0, 1, 0x7f, 0xff, 0, 0, 0, 0, 0, 1];
+        let text = text_of_binary(oid::NUMERIC, Bytes::copy_from_slice(&number));
+        assert_eq!(text.map(|text| text.len()), Ok(131_069));
+        let many = array_of(oid::NUMERIC, &[&number[..]; 10]);
+        assert_eq!(text_of_binary(1231, many), Err(BinaryError::Long));
+    }
 }
