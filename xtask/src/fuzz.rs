@@ -32,6 +32,8 @@ enum Target {
     WritePage,
     /// Hostile messages of PostgreSQL's replication stream are decoded
     DecodePgoutput,
+    /// What a hostile client sends is read, from its first packet to the values of its parameters
+    ReadFrontend,
 }
 
 impl Target {
@@ -40,6 +42,7 @@ impl Target {
             Self::ReadPage => "read_page",
             Self::WritePage => "write_page",
             Self::DecodePgoutput => "decode_pgoutput",
+            Self::ReadFrontend => "read_frontend",
         }
     }
 }
