@@ -74,7 +74,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         return Corpus::Reject;
     };
     LazyLock::force(&VERIFIER);
-    let events = within(sent.len(), MESSAGE_BYTES, || arrive(sent, sent.len()));
+    let events = arrive(sent, sent.len());
     if piece_bytes > 0 {
         assert!(
             events == arrive(sent, usize::from(piece_bytes)),
@@ -123,7 +123,10 @@ fn arrive(sent: &[u8], piece_bytes: usize) -> Vec<Event> {
     for piece in sent.chunks(piece_bytes.max(1)) {
         buffer.extend_from_slice(piece);
         loop {
-            match take(&mut buffer, &mut stage) {
+            let waiting_bytes = buffer.len();
+            match within(waiting_bytes, MESSAGE_BYTES, || {
+                take(&mut buffer, &mut stage)
+            }) {
                 Ok(None) => break,
                 Ok(Some(event)) => events.push(event),
                 Err(error) => {
@@ -202,10 +205,10 @@ fn read_values(bind: &Bind) {
             several => several.get(index).copied().unwrap_or(0),
         };
         let type_oid = TYPES[index % TYPES.len()];
-        within(value.len(), VALUE_BYTES, || match format {
-            0 => read_text(value),
+        match format {
+            0 => within(value.len(), VALUE_BYTES, || read_text(value)),
             _ => read_binary(type_oid, value),
-        });
+        }
     }
 }
 
@@ -227,7 +230,8 @@ fn read_text(value: &[u8]) {
 }
 
 fn read_binary(type_oid: u32, value: &Bytes) {
-    let Ok(text) = text_of_binary(type_oid, value.clone()) else {
+    let read = || text_of_binary(type_oid, value.clone());
+    let Ok(text) = within(value.len(), VALUE_BYTES, read) else {
         return;
     };
     let mut again = BytesMut::new();

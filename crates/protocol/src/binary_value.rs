@@ -214,6 +214,13 @@ mod tests {
     }
 
     #[test]
+    fn there_is_no_negative_zero() {
+        let minus_zero = [0, 0, 0, 0, 0x40, 0, 0, 2];
+        let text = text_of_binary(oid::NUMERIC, Bytes::copy_from_slice(&minus_zero));
+        assert_eq!(text, Ok("0.00".to_owned()));
+    }
+
+    #[test]
     fn a_few_bytes_of_numbers_do_not_become_gigabytes_of_text() {
         // One digit before 131,068 zeros.
         let number = [0, 1, 0x7f, 0xff, 0, 0, 0, 0, 0, 1];

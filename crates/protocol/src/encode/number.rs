@@ -347,7 +347,15 @@ pub fn numeric_text(mut bytes: &[u8]) -> Option<String> {
         .map(|p| format!("{:04}", group(-(p as i32))))
         .collect();
     fraction.truncate(scale);
-    let minus = if sign == NUMERIC_NEGATIVE { "-" } else { "" };
+    // There is no negative zero. Groups beyond the scale are cut off, so the digits tell.
+    let zero = [&whole, &fraction]
+        .iter()
+        .all(|digits| digits.bytes().all(|d| d == b'0'));
+    let minus = if sign == NUMERIC_NEGATIVE && !zero {
+        "-"
+    } else {
+        ""
+    };
     let point = if fraction.is_empty() { "" } else { "." };
     Some(format!("{minus}{whole}{point}{fraction}"))
 }
