@@ -16,7 +16,7 @@ struct Prerequisite {
     present: fn() -> bool,
 }
 
-const PREREQUISITES: [Prerequisite; 5] = [
+const PREREQUISITES: [Prerequisite; 7] = [
     // The server, initdb and pgbench; each test starts one of its own.
     Prerequisite {
         package: "postgresql",
@@ -30,6 +30,14 @@ const PREREQUISITES: [Prerequisite; 5] = [
     Prerequisite {
         package: "python3-psycopg",
         present: has_psycopg,
+    },
+    Prerequisite {
+        package: "python3-psycopg2",
+        present: || answers("/usr/bin/python3", &["-c", "import psycopg2"]),
+    },
+    Prerequisite {
+        package: "python3-sqlalchemy",
+        present: || answers("/usr/bin/python3", &["-c", "import sqlalchemy"]),
     },
     Prerequisite {
         package: "libpostgresql-jdbc-java",

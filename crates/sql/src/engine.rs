@@ -332,6 +332,9 @@ fn with_functions(
         .into_iter()
         .chain(pg_catalog::functions::about_tables(catalog))
         .chain(pg_catalog::sizes::functions(catalog, store))
+        .chain([datafusion::logical_expr::ScalarUDF::from(
+            pg_catalog::expanded::ExpandArray::new(),
+        )])
     {
         state.register_udf(Arc::new(function))?;
     }

@@ -32,6 +32,7 @@ pub(crate) mod literals;
 pub(crate) mod only_element;
 pub(crate) mod operators;
 pub(crate) mod quotient;
+pub(crate) mod quoting;
 pub(crate) mod round_to_even;
 pub(crate) mod session;
 pub(crate) mod short_decimals;
@@ -91,6 +92,9 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         ScalarUDF::from(Sign::new()),
         ScalarUDF::from(ToChar::new()),
     ] {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in quoting::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in window_counts::functions() {

@@ -9,8 +9,10 @@
 //! * [`oids`]: object ids.
 //! * [`row_batch`]: rows from the few columns that say something.
 //! * [`functions`]: functions that the crate lacks or that must know our tables.
+//! * [`expanded`]: an array's elements with their numbers.
 //! * [`sizes`]: how large tables are.
 
+pub(crate) mod expanded;
 pub(crate) mod functions;
 pub(crate) mod information_schema;
 pub(crate) mod oids;
@@ -31,9 +33,10 @@ use datafusion_pg_catalog::setup_pg_catalog;
 use futures::FutureExt;
 
 use crate::context::StatementContext;
-use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::views::{self, View};
+
+use row_batch::RowBatch;
 
 /// The schema of PostgreSQL's catalogs.
 pub(crate) const PG_CATALOG: &str = "pg_catalog";
@@ -90,7 +93,7 @@ impl SystemCatalog {
                 Some(view) => in_memory(view.schema(), view.batch(context.engine)?).map(Some),
                 None => Ok(None),
             },
-            PG_CATALOG => self.pg_catalog_table(context.engine, table),
+            PG_CATALOG => self.pg_catalog_table(context, table),
             information_schema::SCHEMA => match information_schema::batch(context.engine, table)? {
                 Some(batch) => in_memory(batch.schema(), batch).map(Some),
                 None => Ok(None),
@@ -101,7 +104,7 @@ impl SystemCatalog {
 
     fn pg_catalog_table(
         &self,
-        engine: &Engine,
+        context: &StatementContext<'_>,
         table: &str,
     ) -> Result<Option<Arc<dyn TableProvider>>, SqlError> {
         if !self.has_catalog(table) {
@@ -118,12 +121,33 @@ impl SystemCatalog {
             return Ok(None);
         };
         let schema = relations::columns(table, &provider.schema());
-        match relations::batch(engine, table, &schema, &self.names) {
+        if table == "pg_settings" {
+            let batch = settings(context, &schema)?;
+            return in_memory(schema, batch).map(Some);
+        }
+        match relations::batch(context.engine, table, &schema, &self.names) {
             Some(batch) => in_memory(schema, batch?).map(Some),
             None if has_no_rows(provider.as_ref()) => Ok(Some(Arc::new(EmptyTable::new(schema)))),
             None => Ok(Some(provider)),
         }
     }
+}
+
+/// The settings of the session, as SHOW tells them.
+fn settings(context: &StatementContext<'_>, schema: &SchemaRef) -> Result<RecordBatch, SqlError> {
+    let mut rows = RowBatch::new(schema.clone());
+    for (name, value) in context.facts.settings.all() {
+        rows.push(&[
+            ("name", name.as_str().into()),
+            ("setting", value.as_str().into()),
+            ("context", "user".into()),
+            ("vartype", "string".into()),
+            ("source", "default".into()),
+            ("reset_val", value.as_str().into()),
+            ("pending_restart", false.into()),
+        ])?;
+    }
+    rows.finish()
 }
 
 /// Whether a table whose content never changes has none.

@@ -9,6 +9,8 @@ use crate::table::column::OID_KEY;
 pub const TEXT: u32 = 25;
 /// `varchar`: `character varying(n)`
 pub const VARCHAR: u32 = 1043;
+/// `int2vector`: numbers with blanks between them
+pub const INT2_VECTOR: u32 = 22;
 /// `numeric`
 pub const NUMERIC: u32 = 1700;
 /// `uuid`
@@ -42,6 +44,12 @@ pub fn data_type(oid: u32) -> Option<DataType> {
         1009 | 1015 | 2951 => DataType::new_list(DataType::Utf8, true),
         _ => DataType::Utf8,
     })
+}
+
+/// Whether a type of PostgreSQL's own is an array type.
+pub(crate) fn is_array(oid: u32) -> bool {
+    matches!(oid, 143 | 199 | 1000..=1003 | 1005..=1022 | 1028 | 1034 | 1040 | 1041 | 1115
+        | 1182 | 1183 | 1185 | 1187 | 1231 | 1270 | 1561 | 1563 | 2951 | 3807)
 }
 
 /// The type that a client is told for values of an Arrow type.

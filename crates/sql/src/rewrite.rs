@@ -2,6 +2,7 @@
 //!
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
+//! * [`from_functions`]: functions in the place of tables.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
 //!
 //! The others work on the plan, before it is analyzed:
@@ -13,6 +14,7 @@
 pub(crate) mod arrays;
 pub(crate) mod column_names;
 pub(crate) mod empty_tables;
+pub(crate) mod from_functions;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod scalar_subqueries;

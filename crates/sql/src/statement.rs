@@ -24,7 +24,7 @@ use crate::error::{SqlError, code};
 use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
-use crate::rewrite::{arrays, column_names, operators};
+use crate::rewrite::{arrays, column_names, from_functions, operators};
 use crate::writes::Write;
 
 /// One parsed statement. Cheap to clone.
@@ -169,12 +169,14 @@ fn parse_query(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed, SqlError> 
     }
     let look_up = Shape::of(&statement).map(LookUp::new);
     let words = tokens.iter().map(|token| &token.token);
-    let plain = is_about_catalogs(words)
-        .then(|| plainly(&text_of(sql, tokens)))
-        .flatten();
+    let statement = if is_about_catalogs(words) {
+        plainly(&text_of(sql, tokens), statement)
+    } else {
+        statement
+    };
     Ok(Parsed {
         look_up,
-        ..Parsed::of(query(plain.unwrap_or(statement)))
+        ..Parsed::of(query(statement))
     })
 }
 
@@ -221,6 +223,7 @@ fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
 fn query(mut statement: Ast) -> StatementKind {
     column_names::add(&mut statement);
     arrays::rewrite(&mut statement);
+    from_functions::rewrite(&mut statement);
     operators::rewrite(&mut statement);
     StatementKind::Query(Box::new(statement))
 }

@@ -1,11 +1,14 @@
-//! What people connect with: psql, psycopg, JDBC, tokio-postgres, and our own `hedgerow sql`.
+//! What people connect with: psql, psycopg, SQLAlchemy, JDBC, tokio-postgres, sqlx, and our own
+//! `hedgerow sql`.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use testbed::hedgerow_process::{DATABASE, USER};
+use testbed::postgres_server;
 
 use crate::replica::Replica;
+use crate::tools;
 
 const TABLES: &str = "create table orders (
        id bigint primary key, customer text not null, price numeric(12, 2), placed timestamptz,
@@ -230,6 +233,102 @@ class Probe {
     }
 }
 "#;
+
+/// The same program at the source and at the replica; both have to print the same.
+fn ensure_told_the_same(replica: &Replica, program: impl Fn() -> Command) -> Result<()> {
+    let mut at_source = program();
+    at_source
+        .env("PGHOST", "127.0.0.1")
+        .env("PGPORT", replica.postgres.port().to_string())
+        .env("PGUSER", postgres_server::USER)
+        .env("PGPASSWORD", postgres_server::PASSWORD)
+        .env("PGDATABASE", crate::replica::DATABASE);
+    let expected = at_source.output()?;
+    ensure!(
+        expected.status.success(),
+        "at the source: {}",
+        String::from_utf8_lossy(&expected.stderr)
+    );
+    let expected = String::from_utf8_lossy(&expected.stdout).into_owned();
+    let told = run(replica, &mut program())?;
+    let differences = differences(&expected, &told);
+    ensure!(
+        differences.is_empty() && !told.is_empty(),
+        "{}",
+        differences.join("\n")
+    );
+    Ok(())
+}
+
+/// Lines that one text has and the other has not.
+fn differences(expected: &str, found: &str) -> Vec<String> {
+    let without = |lines: &str, other: &str, sign: &str| -> Vec<String> {
+        let missing = lines
+            .lines()
+            .filter(|line| !other.lines().any(|o| o == *line));
+        missing.map(|line| format!("{sign} {line}")).collect()
+    };
+    let missing = without(expected, found, "-");
+    missing
+        .into_iter()
+        .chain(without(found, expected, "+"))
+        .collect()
+}
+
+#[test]
+fn jdbc_is_told_of_tables_columns_keys_and_indexes_what_the_source_tells() -> Result<()> {
+    let replica = Replica::of(tools::TABLES)?;
+    let source = replica.folder.path().join("Metadata.java");
+    std::fs::write(&source, include_str!("clients/Metadata.java"))?;
+    ensure_told_the_same(&replica, || {
+        let mut java = Command::new("java");
+        java.args(["-cp", "/usr/share/java/postgresql.jar"])
+            .arg(&source);
+        java
+    })
+}
+
+#[test]
+fn sqlalchemy_reflects_and_reads_what_it_does_at_the_source() -> Result<()> {
+    let replica = Replica::of(tools::TABLES)?;
+    ensure_told_the_same(&replica, || {
+        let mut python = Command::new("/usr/bin/python3");
+        python.args(["-c", include_str!("clients/sqlalchemy_program.py")]);
+        python
+    })
+}
+
+/// The expected output, that of psql 15, is checked in; other versions lay lists out in other ways,
+/// and have to meet the same errors. What a run prints is left in the folder of the build.
+#[test]
+fn a_psql_script_prints_what_it_printed() -> Result<()> {
+    let replica = Replica::of(tools::TABLES)?;
+    let script = replica.folder.path().join("script.sql");
+    std::fs::write(&script, include_str!("clients/script.sql"))?;
+    let mut shell = Command::new("sh");
+    let path = replica
+        .postgres
+        .client_program("psql")
+        .get_program()
+        .to_owned();
+    shell
+        .args(["-c", "\"$0\" --no-psqlrc --file \"$1\" 2>&1"])
+        .arg(path)
+        .arg(&script);
+    let printed = run(&replica, &mut shell)?;
+    let printed = printed.replace(&script.display().to_string(), "script.sql");
+    let expected = include_str!("clients/script.out");
+    std::fs::write(
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/script.out"),
+        &printed,
+    )?;
+    let mut differences = differences(expected, &printed);
+    if replica.postgres.version()? != 15 {
+        differences.retain(|line| line.to_lowercase().contains("error"));
+    }
+    ensure!(differences.is_empty(), "{}", differences.join("\n"));
+    Ok(())
+}
 
 #[test]
 fn the_built_in_client_finds_its_server() -> Result<()> {

@@ -27,6 +27,7 @@ mod soak;
 mod source_encryption;
 mod stopped_tables;
 mod toast;
+mod tools;
 mod tpch;
 mod transactions;
 mod truncate;

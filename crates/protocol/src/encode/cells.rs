@@ -169,6 +169,9 @@ impl Cells {
             Values::Text(a) => self.write_string(a.value(row), out),
             Values::TextView(a) => self.write_string(a.value(row), out),
             Values::Bytes(a) => write_hex(a.value(row), out),
+            Values::List(a, child) if self.wire_type.oid == oid::INT2_VECTOR => {
+                return put_vector_text(a, child, row, out);
+            }
             Values::List(a, child) => return put_list_text(a, child, row, out),
             Values::Other(a) => return put_formatted(a, row, out),
         };
@@ -363,6 +366,23 @@ fn put_list_text(
         })?;
     }
     out.put_u8(b'}');
+    Ok(())
+}
+
+/// Numbers with blanks between them, as `int2vector` has them.
+fn put_vector_text(
+    list: &ListArray,
+    child: &Cells,
+    row: usize,
+    out: &mut BytesMut,
+) -> Result<(), EncodeError> {
+    let offsets = list.value_offsets();
+    for (index, item) in (offsets[row] as usize..offsets[row + 1] as usize).enumerate() {
+        if index > 0 {
+            out.put_u8(b' ');
+        }
+        child.put_text(item, out)?;
+    }
     Ok(())
 }
 

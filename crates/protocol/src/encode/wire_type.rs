@@ -24,6 +24,7 @@ pub mod oid {
     pub const NAME: u32 = 19;
     pub const INT8: u32 = 20;
     pub const INT2: u32 = 21;
+    pub const INT2_VECTOR: u32 = 22;
     pub const INT4: u32 = 23;
     pub const TEXT: u32 = 25;
     pub const OID: u32 = 26;
@@ -158,6 +159,7 @@ fn is_storage_of(data_type: &DataType, oid: u32) -> bool {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => binary::has_text_source(oid),
         DataType::Int32 | DataType::Int64 | DataType::UInt32 if oid == oid::OID => true,
         DataType::Dictionary(_, values) => is_storage_of(values, oid),
+        DataType::List(child) if oid == oid::INT2_VECTOR => *child.data_type() == DataType::Int16,
         _ => oid == nearest(data_type),
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, ScalarValue};
@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 use replication::catalog::Catalog;
 
 use super::{oids, relations};
+use crate::functions::quoting::quote_identifier;
 use crate::table::column::visible;
 
 /// The functions with one answer.
@@ -28,6 +29,9 @@ pub(crate) fn constants() -> Vec<ScalarUDF> {
     let answers: &[(&'static str, &ScalarValue)] = &[
         ("obj_description", &null),
         ("col_description", &null),
+        ("pg_get_expr", &null),
+        ("pg_get_partkeydef", &null),
+        ("pg_stat_get_numscans", &zero),
         ("shobj_description", &null),
         ("pg_get_viewdef", &empty),
         ("pg_get_ruledef", &empty),
@@ -76,6 +80,10 @@ pub(crate) fn about_tables(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
         definition("pg_get_indexdef", KeyForm::Index),
         definition("pg_get_constraintdef", KeyForm::Constraint),
         definition("pg_get_userbyid", KeyForm::Owner),
+        ScalarUDF::from(ToRegclass {
+            catalog: catalog.clone(),
+            signature: Signature::string(1, Volatility::Stable),
+        }),
     ]
 }
 
@@ -116,6 +124,25 @@ enum KeyForm {
     Owner,
 }
 
+/// What is said of a primary key.
+struct KeyDescription {
+    /// The statement or clause.
+    whole: String,
+    /// The columns' names, as they are written in it.
+    columns: Vec<String>,
+}
+
+impl KeyDescription {
+    /// The whole text, or that of a column by its number.
+    fn part(&self, column: i64) -> Option<&str> {
+        match usize::try_from(column) {
+            Ok(0) => Some(&self.whole),
+            Ok(number) => self.columns.get(number - 1).map(String::as_str),
+            Err(_) => None,
+        }
+    }
+}
+
 /// A text about a primary key, by its id.
 struct KeyText {
     name: &'static str,
@@ -125,28 +152,30 @@ struct KeyText {
 }
 
 impl KeyText {
-    fn texts(&self) -> HashMap<i64, String> {
+    fn texts(&self) -> HashMap<i64, KeyDescription> {
         let tables = self.catalog.tables();
         let keyed = tables.iter().filter(|entry| entry.schema.has_source_key());
         keyed
             .map(|entry| {
-                let names: Vec<&str> = entry
+                let columns: Vec<String> = entry
                     .schema
                     .key
                     .iter()
                     .filter_map(|&key| visible(&entry.schema).find(|(index, _)| *index == key))
-                    .map(|(_, column)| column.name.as_str())
+                    .map(|(_, column)| quote_identifier(&column.name))
                     .collect();
-                let columns = names.join(", ");
-                let text = match self.of {
+                let key = columns.join(", ");
+                let whole = match self.of {
                     KeyForm::Index => format!(
-                        "CREATE UNIQUE INDEX {} ON {} USING btree ({columns})",
-                        relations::key_name(entry),
-                        entry.schema.name
+                        "CREATE UNIQUE INDEX {} ON {}.{} USING btree ({key})",
+                        quote_identifier(&relations::key_name(entry)),
+                        quote_identifier(&entry.schema.name.schema),
+                        quote_identifier(&entry.schema.name.name),
                     ),
-                    _ => format!("PRIMARY KEY ({columns})"),
+                    _ => format!("PRIMARY KEY ({key})"),
                 };
-                (i64::from(oids::primary_key(entry.id)), text)
+                let description = KeyDescription { whole, columns };
+                (i64::from(oids::primary_key(entry.id)), description)
             })
             .collect()
     }
@@ -186,19 +215,100 @@ impl ScalarUDFImpl for KeyText {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let ids = args.args[0].to_array(args.number_rows)?;
-        let ids = cast(&ids, &DataType::Int64)?;
+        let whole_numbers = |argument: &ColumnarValue| -> Result<ArrayRef> {
+            let numbers = argument.to_array(args.number_rows)?;
+            Ok(cast(&numbers, &DataType::Int64)?)
+        };
+        let ids = whole_numbers(&args.args[0])?;
         let ids = ids.as_primitive::<Int64Type>();
+        // The second of three is a column's number, the second of two says how to lay it out.
+        let columns = match args.args.as_slice() {
+            [_, column, _] => Some(whole_numbers(column)?),
+            _ => None,
+        };
+        let columns = columns.as_ref().map(|a| a.as_primitive::<Int64Type>());
+        let column = |row| columns.map_or(0, |columns| columns.value(row));
         let texts: StringArray = match self.of {
             KeyForm::Owner => ids.iter().map(|id| id.map(|_| "hedgerow")).collect(),
             _ => {
                 let texts = self.texts();
                 ids.iter()
-                    .map(|id| id.and_then(|id| texts.get(&id).map(String::as_str)))
+                    .enumerate()
+                    .map(|(row, id)| texts.get(&id?)?.part(column(row)))
                     .collect()
             }
         };
         debug_assert_eq!(texts.len(), ids.len());
         Ok(ColumnarValue::Array(Arc::new(texts) as ArrayRef))
+    }
+}
+
+/// `to_regclass`: a table's id by its name, which may be in quotes; NULL for no such table.
+struct ToRegclass {
+    catalog: Arc<Catalog>,
+    signature: Signature,
+}
+
+impl ToRegclass {
+    /// Ids by all ways to write a name: with its schema, and without it in `public`.
+    fn ids(&self) -> HashMap<String, i32> {
+        let mut ids = HashMap::new();
+        for entry in self.catalog.tables() {
+            let id = i32::try_from(oids::table(entry.id)).unwrap_or(i32::MAX);
+            let name = quote_identifier(&entry.schema.name.name);
+            let schema = quote_identifier(&entry.schema.name.schema);
+            if schema == "public" {
+                ids.insert(name.clone(), id);
+            }
+            ids.insert(format!("{schema}.{name}"), id);
+        }
+        ids
+    }
+}
+
+impl fmt::Debug for ToRegclass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for ToRegclass {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ToRegclass {}
+
+impl std::hash::Hash for ToRegclass {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl ScalarUDFImpl for ToRegclass {
+    fn name(&self) -> &str {
+        "to_regclass"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int32)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let names = args.args[0].to_array(args.number_rows)?;
+        let names = cast(&names, &DataType::Utf8)?;
+        let ids = self.ids();
+        let found = names
+            .as_string::<i32>()
+            .iter()
+            .map(|name| ids.get(name?).copied());
+        Ok(ColumnarValue::Array(Arc::new(
+            found.collect::<Int32Array>(),
+        )))
     }
 }

@@ -13,7 +13,7 @@ use super::row_batch::{Cell, RowBatch};
 use crate::engine::Engine;
 use crate::error::SqlError;
 use crate::pg_type;
-use crate::table::column::visible;
+use crate::table::column::{OID_KEY, visible};
 use crate::views::{self, VIEWS};
 
 /// The rows of a system table that depends on what there is; `None` for other tables.
@@ -37,6 +37,7 @@ pub(crate) fn batch(
         "pg_tables" => tables,
         "pg_views" => view_list,
         "pg_roles" | "pg_authid" => roles,
+        "pg_extension" => |_, _| Ok(()),
         _ => return None,
     };
     let mut rows = RowBatch::new(schema.clone());
@@ -44,23 +45,52 @@ pub(crate) fn batch(
 }
 
 /// The columns of a system table, with those that the crate lacks or gives another type than
-/// PostgreSQL: rights and options are lists of text.
+/// PostgreSQL: lists are lists here, of text where they are rights and options.
 pub(crate) fn columns(table: &str, schema: &SchemaRef) -> SchemaRef {
-    let lists: &[&str] = match table {
+    let text: &[&str] = match table {
         "pg_class" => &["relacl", "reloptions"],
         "pg_attribute" => &["attacl", "attoptions", "attfdwoptions"],
         "pg_namespace" => &["nspacl"],
         "pg_database" => &["datacl"],
-        _ => return schema.clone(),
+        "pg_extension" => &["extcondition"],
+        "pg_statistic_ext" => &["stxkind"],
+        _ => &[],
     };
-    let list = |name: &str| Field::new(name, DataType::new_list(DataType::Utf8, true), true);
+    let numbers: &[&str] = match table {
+        "pg_constraint" => &["conkey", "confkey"],
+        _ => &[],
+    };
+    let vectors: &[&str] = match table {
+        // The last two are vectors of ids at PostgreSQL; here they have nothing but zeros.
+        "pg_index" => &["indkey", "indoption", "indcollation", "indclass"],
+        _ => &[],
+    };
+    let ids: &[&str] = match table {
+        "pg_extension" => &["extconfig"],
+        _ => &[],
+    };
+    let list = |name: &str, item| Field::new(name, DataType::new_list(item, true), true);
+    let vector = |name: &&str| {
+        let metadata = [(OID_KEY.to_owned(), pg_type::INT2_VECTOR.to_string())];
+        list(name, DataType::Int16).with_metadata(metadata.into())
+    };
+    let mut added: Vec<Field> = text.iter().map(|name| list(name, DataType::Utf8)).collect();
+    added.extend(numbers.iter().map(|name| list(name, DataType::Int16)));
+    added.extend(vectors.iter().map(vector));
+    added.extend(ids.iter().map(|name| list(name, DataType::Int64)));
+    if added.is_empty() {
+        return schema.clone();
+    }
     let known = schema
         .fields()
         .iter()
-        .filter(|field| !lists.contains(&field.name().as_str()))
-        .cloned();
-    let added = lists.iter().map(|name| FieldRef::new(list(name)));
-    Arc::new(Schema::new(known.chain(added).collect::<Vec<_>>()))
+        .filter(|field| added.iter().all(|list| list.name() != field.name()))
+        .cloned()
+        .collect::<Vec<_>>();
+    let added = added.into_iter().map(FieldRef::new);
+    Arc::new(Schema::new(
+        known.into_iter().chain(added).collect::<Vec<_>>(),
+    ))
 }
 
 /// All schemas, system ones first.
@@ -300,6 +330,7 @@ fn attribute(
         ("attstattarget", (-1).into()),
         ("attlen", i32::from(length).into()),
         ("attnum", number.into()),
+        ("attndims", i32::from(pg_type::is_array(oid)).into()),
         ("attcacheoff", (-1).into()),
         ("atttypmod", modifier.into()),
         ("attbyval", by_value.into()),

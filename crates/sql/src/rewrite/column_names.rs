@@ -19,6 +19,9 @@ use datafusion::sql::sqlparser::ast::{
 /// Stands between a name and its number.
 const MARK: char = '\u{1}';
 
+/// Stands before the names of columns that a `*` has again, in queries on the system catalogs.
+const AGAIN: &str = "__alias_";
+
 /// What PostgreSQL calls a column that has no better name.
 const NAMELESS: &str = "?column?";
 
@@ -33,12 +36,14 @@ pub(crate) fn result_schema(schema: &Schema) -> SchemaRef {
     let fields: Vec<Field> = schema
         .fields()
         .iter()
-        .map(|field| match field.name().split_once(MARK) {
-            Some((name, _)) => Field::clone(field).with_name(name),
-            None => Field::clone(field),
-        })
+        .map(|field| Field::clone(field).with_name(unmarked(field.name())))
         .collect();
     Arc::new(Schema::new(fields))
+}
+
+fn unmarked(name: &str) -> &str {
+    let name = name.split_once(MARK).map_or(name, |(name, _)| name);
+    name.strip_prefix(AGAIN).unwrap_or(name)
 }
 
 /// A batch of the result with the columns of [`result_schema`].
