@@ -11,7 +11,7 @@ use crate::step::{cargo_command, observe};
 use crate::{postgres_versions, prerequisites};
 
 /// What is tested.
-pub const TESTED: [&str; 16] = [
+pub const TESTED: [&str; 17] = [
     "allocator",
     "types",
     "env",
@@ -19,6 +19,7 @@ pub const TESTED: [&str; 16] = [
     "lsm",
     "oltp",
     "procedures",
+    "protocol",
     "sim",
     "replication",
     "testbed",
