@@ -22,6 +22,7 @@ mod projections;
 mod refusals;
 mod replica;
 mod schema_changes;
+mod screenshots;
 mod slots;
 mod soak;
 mod source_encryption;

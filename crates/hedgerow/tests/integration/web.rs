@@ -11,7 +11,7 @@ use testbed::{Hedgerow, HedgerowOptions};
 use crate::replica::source;
 
 /// Asks for a path, as a browser that was told of `host` would; head and body of the answer.
-fn get(port: u16, path: &str, host: &str) -> Result<(String, String)> {
+pub fn get(port: u16, path: &str, host: &str) -> Result<(String, String)> {
     let mut socket = TcpStream::connect(("127.0.0.1", port))?;
     write!(socket, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")?;
     let mut answer = String::new();
