@@ -58,6 +58,7 @@ pub(super) struct States {
     states: Vec<State>,
     /// Of each register.
     sums: Vec<Sums>,
+    rows: usize,
 }
 
 struct State {
@@ -73,6 +74,7 @@ impl States {
             groups: Groups::new(types.collect()),
             states: Vec::new(),
             sums: Vec::new(),
+            rows: 0,
             aggregation,
         };
         states.clear()?;
@@ -89,12 +91,13 @@ impl States {
         let states = self.aggregation.aggregates.iter().map(state);
         self.states = states.collect::<Result<_>>()?;
         self.sums = Vec::new();
+        self.rows = 0;
         Ok(())
     }
 
-    /// Whether there is no group.
-    pub(super) fn is_empty(&self) -> bool {
-        self.groups.count() == 0
+    /// How many rows are in them.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Takes a fragment's rows in; false if they have too many groups, and nothing was done.
@@ -105,6 +108,7 @@ impl States {
         let Some(ids) = self.groups.ids(&keys)? else {
             return Ok(false);
         };
+        self.rows += fragment.rows;
         let groups = self.groups.count();
         let counts = counts(&ids, fragment.rows, groups);
         let registers = aggregation.arithmetic.run(&fragment.columns);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
@@ -29,6 +30,10 @@ use crate::table::scan::ScanExec;
 /// After so many reads the thread looks what else there is to do: whether the statement was cancelled,
 /// above all.
 const READS_AT_ONCE: usize = 16;
+
+/// If there are too many groups among so many rows, the partition is read again from its beginning by the
+/// operator that was replaced, which gets whole batches of the scan.
+const EARLY_ROWS: usize = 64 << 10;
 
 /// Computes the first phase of an aggregate on encoded cells.
 pub(super) struct EncodedAggregateExec {
@@ -120,6 +125,7 @@ impl ExecutionPlan for EncodedAggregateExec {
             replaced: Arc::clone(&self.replaced),
             aggregation: Arc::clone(&self.aggregation),
             context,
+            partition,
             stage: Stage::Encoded(Box::new((fragments, states))),
             metrics: BaselineMetrics::new(&self.metrics, partition),
         }))
@@ -149,6 +155,7 @@ struct EncodedStream {
     replaced: Arc<dyn ExecutionPlan>,
     aggregation: Arc<Aggregation>,
     context: Arc<TaskContext>,
+    partition: usize,
     stage: Stage,
     metrics: BaselineMetrics,
 }
@@ -185,6 +192,12 @@ impl EncodedStream {
         Ok(Step::Going)
     }
 
+    /// The replaced operator over all of the partition.
+    fn begin_again(&self) -> Result<SendableRecordBatchStream> {
+        let context = Arc::clone(&self.context);
+        self.replaced.execute(self.partition, context)
+    }
+
     /// The replaced operator over what is left to be read.
     fn go_on(
         &self,
@@ -218,9 +231,14 @@ impl EncodedStream {
         if matches!(step, Step::Going) {
             return Ok(None);
         }
-        let emitted = match states.is_empty() {
-            true => None,
-            false => Some(states.emit()?),
+        let is_early = states.rows() < EARLY_ROWS;
+        if is_early && matches!(step, Step::TooManyGroups(_)) {
+            self.stage = Stage::Replaced(self.begin_again()?);
+            return Ok(None);
+        }
+        let emitted = match states.rows() {
+            0 => None,
+            _ => Some(states.emit()?),
         };
         let Stage::Encoded(encoded) = mem::replace(&mut self.stage, Stage::Ended) else {
             unreachable!("it was so above");
@@ -288,16 +306,15 @@ impl PartitionStream for Rest {
         let (left, fragments) = batches.ok().flatten().expect("it is asked for once");
         let schema = Arc::clone(&self.schema);
         let batches = std::iter::once(Ok(left)).chain(fragments);
-        let batches = batches.flat_map(move |fragments| -> Vec<Result<RecordBatch>> {
-            match fragments {
-                Ok(fragments) => {
-                    let batches = fragments.iter().map(|fragment| batch(fragment, &schema));
-                    batches.collect()
-                }
-                Err(error) => vec![Err(error)],
-            }
-        });
+        let batches = batches.map(move |fragments| together(&fragments?, &schema));
         let schema = Arc::clone(&self.schema);
         Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))
     }
+}
+
+/// Some fragments as one batch: who gets it pays for each batch, not only for rows.
+fn together(fragments: &[Fragment], schema: &SchemaRef) -> Result<RecordBatch> {
+    let batches = fragments.iter().map(|fragment| batch(fragment, schema));
+    let batches: Vec<RecordBatch> = batches.collect::<Result<_>>()?;
+    Ok(concat_batches(schema, &batches)?)
 }
