@@ -11,8 +11,8 @@
 //!     join of t0 and t1                is told the same of t0.b
 //! ```
 //!
-//! So rows would be lost. This puts the rules that hand conditions down aside where that may happen: the
-//! conditions then stay where they are, and joins tell scans nothing.
+//! So rows would be lost. Where that may happen the rules that hand conditions down work on the parts of a
+//! plan below, each by itself: what is above stays where it is, and joins above tell scans nothing.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 
 /// The rule that hands conditions of the query down.
@@ -54,10 +55,13 @@ impl PhysicalOptimizerRule for WithoutTwins {
             LEARNED => has_twins_below(&plan),
             _ => has_condition_above_twins(&plan),
         };
-        match is_unsafe {
-            true => Ok(plan),
-            false => self.0.optimize(plan, config),
+        if !is_unsafe {
+            return self.0.optimize(plan, config);
         }
+        let children = plan.children().into_iter();
+        let children = children.map(|child| self.optimize(Arc::clone(child), config));
+        let children = children.collect::<Result<_>>()?;
+        replace_children_if_necessary(plan, children)
     }
 
     fn name(&self) -> &str {
