@@ -1,13 +1,14 @@
 //! The groups of rows, found once for each combination of codes that a page has.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringArray};
 use datafusion::arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Int16Type, Int32Type, Int64Type,
 };
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{HashMap, Result, ScalarValue, internal_err};
 use lsm::FragmentCells;
 
 /// Groups that are worth to be found by codes.
@@ -76,8 +77,19 @@ impl Groups {
         (0..self.types.len()).map(column).collect()
     }
 
-    /// The groups of a fragment's rows; `None` if it has too many different ones.
+    /// The groups of a fragment's rows; `None` if there would be too many, and then no new ones.
     pub(super) fn ids(&mut self, columns: &[&FragmentCells]) -> Result<Option<GroupIds>> {
+        let before = self.keys.len();
+        let ids = self.find_ids(columns)?;
+        if ids.is_none() {
+            for key in self.keys.drain(before..) {
+                self.known.remove(&key);
+            }
+        }
+        Ok(ids)
+    }
+
+    fn find_ids(&mut self, columns: &[&FragmentCells]) -> Result<Option<GroupIds>> {
         let mut coded = Vec::with_capacity(columns.len());
         for (cells, data_type) in columns.iter().zip(&self.types) {
             match coded_of(cells, data_type)? {
@@ -173,7 +185,7 @@ fn coded_of<'a>(cells: &'a FragmentCells, data_type: &DataType) -> Result<Option
 }
 
 /// Numbers equal values alike, in the order in which they come; `None` if there are too many.
-fn number<T: Copy + Eq + std::hash::Hash>(
+fn number<T: Copy + Eq + Hash>(
     values: impl ExactSizeIterator<Item = T>,
 ) -> Option<(Vec<T>, Vec<u16>)> {
     let mut codes = Vec::with_capacity(values.len());
@@ -203,21 +215,21 @@ fn number<T: Copy + Eq + std::hash::Hash>(
 
 fn number_texts(array: &ArrayRef) -> Option<Coded<'static>> {
     let (distinct, codes) = number(array.as_string::<i32>().iter())?;
-    let cells: datafusion::arrow::array::StringArray = distinct.into_iter().collect();
+    let cells: StringArray = distinct.into_iter().collect();
     Some(Coded {
-        cells: std::sync::Arc::new(cells),
+        cells: Arc::new(cells),
         codes: Cow::Owned(codes),
     })
 }
 
 fn number_cells<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Coded<'static>>
 where
-    T::Native: Eq + std::hash::Hash,
+    T::Native: Eq + Hash,
 {
     let (distinct, codes) = number(array.as_primitive::<T>().iter())?;
     let cells: PrimitiveArray<T> = distinct.into_iter().collect();
     Some(Coded {
-        cells: std::sync::Arc::new(cells),
+        cells: Arc::new(cells),
         codes: Cow::Owned(codes),
     })
 }
@@ -236,4 +248,36 @@ fn number_integers(numbers: &[i64], data_type: &DataType) -> Result<Option<Coded
         cells: ScalarValue::iter_to_array(scalars)?,
         codes: Cow::Owned(codes),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(numbers: impl Iterator<Item = i64>) -> FragmentCells {
+        FragmentCells::Integers(numbers.collect())
+    }
+
+    #[test]
+    fn a_fragment_with_too_many_groups_leaves_none_behind() {
+        let mut groups = Groups::new(vec![DataType::Int64]);
+        let most = GROUPS_MAX as i64 - 10;
+        let first = numbers(0..most);
+        assert!(groups.ids(&[&first]).expect("numbers").is_some());
+        let more = numbers(most - 5..most + 20);
+        assert!(groups.ids(&[&more]).expect("numbers").is_none());
+        assert_eq!(groups.count(), GROUPS_MAX - 10);
+        let few = numbers(most..most + 10);
+        let Some(GroupIds::Each(ids)) = groups.ids(&[&few]).expect("numbers") else {
+            panic!("there is room for ten")
+        };
+        assert!(ids.into_iter().map(i64::from).eq(most..most + 10));
+        let [cells] = groups
+            .take()
+            .expect("cells")
+            .try_into()
+            .expect("one column");
+        let cells = cells.as_primitive::<Int64Type>().values();
+        assert!(cells.iter().copied().eq(0..most + 10));
+    }
 }

@@ -19,6 +19,9 @@ struct Sale {
     kind: Option<i64>,
     /// Three values at first, then as many as rows.
     batch: i64,
+    /// Three values at first, then ever more: over 1,024 in the second part, but not among its first 65,536
+    /// rows, and few in each page.
+    pallet: i64,
     price: Option<i128>,
     weight: i128,
 }
@@ -38,6 +41,7 @@ impl Sale {
             shop: shops[id as usize % 5],
             kind: Some(id % 7).filter(|&kind| kind > 0),
             batch: if id < FEW_BATCHES { id % 3 } else { id },
+            pallet: if id < FEW_BATCHES { id % 3 } else { id / 70 },
             price: Some(i128::from(id * 37 % 100_003) - 20_000).filter(|price| price % 9 != 0),
             // Beyond 64 bits in some pages.
             weight: if id % 4_001 == 17 {
@@ -52,9 +56,10 @@ impl Sale {
         let shop = self.shop.unwrap_or("\\N");
         let kind = self.kind.map_or("\\N".to_owned(), |kind| kind.to_string());
         let price = self.price.map_or("\\N".to_owned(), hundredths);
-        let (id, batch, weight) = (self.id, self.batch, hundredths(self.weight));
+        let (id, batch, pallet) = (self.id, self.batch, self.pallet);
+        let weight = hundredths(self.weight);
         format!(
-            "{id}|{shop}|{kind}|{batch}|{price}|0.{:02}|{weight}\n",
+            "{id}|{shop}|{kind}|{batch}|{pallet}|{price}|0.{:02}|{weight}\n",
             id % 10
         )
     }
@@ -178,6 +183,10 @@ async fn check(session: &Session, sales: &[Sale]) {
         (sale.batch, sale.batch.to_string())
     })
     .await;
+    check_groups(session, sales, "pallet", |sale| {
+        (sale.pallet, sale.pallet.to_string())
+    })
+    .await;
     let averages = "select count(*) from (select shop, avg(price) as a, sum(price) / count(price) as b \
                     from sales group by shop) s where abs(a - b) > 0.0000001";
     assert_eq!(rows(session, averages).await, ["0"]);
@@ -188,7 +197,7 @@ async fn aggregates_over_few_and_many_groups_are_those_of_the_model() {
     let mut fixture = Fixture::new();
     let table = fixture.table(
         "sales",
-        "id bigint key, shop text, kind integer, batch bigint, price numeric(12,2), \
+        "id bigint key, shop text, kind integer, batch bigint, pallet bigint, price numeric(12,2), \
          rebate numeric(4,2), weight numeric(30,2)",
     );
     let mut sales: Vec<Sale> = (0..SALES).map(Sale::new).collect();
