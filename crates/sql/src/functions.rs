@@ -2,7 +2,8 @@
 //!
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow.position()`).
 //! * [`types`]: type names in casts.
-//! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
+//! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats;
+//!   [`float_nullif`]: `nullif` of them.
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
@@ -27,6 +28,7 @@ pub(crate) mod decimal_sums;
 pub(crate) mod division;
 pub(crate) mod extract;
 pub(crate) mod float_division;
+mod float_nullif;
 pub(crate) mod intervals;
 pub(crate) mod literals;
 pub(crate) mod only_element;
@@ -60,6 +62,7 @@ use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
 use extract::{Extract, Form};
 use float_division::FloatDivisionRewrite;
+use float_nullif::FloatNullifRewrite;
 use intervals::{Intervals, Operation};
 use literals::LiteralRewrite;
 use short_decimals::ShortDecimalsRewrite;
@@ -75,6 +78,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;
+    state.register_function_rewrite(Arc::new(FloatNullifRewrite))?;
     state.register_function_rewrite(Arc::new(WholeRewrite::new()))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;

@@ -123,6 +123,10 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("select sum(d), avg(d) from v", "1.0|0.5"),
     (
+        "select nullif(-0.0 * d, 0), nullif(d, 1.5), nullif(d, 2), nullif(d, null) from v where a = 1",
+        "NULL|NULL|1.5|1.5",
+    ),
+    (
         "select ceil(case when k then 3.1::numeric(5,2) else c * 1.001 end) from v where a = 2",
         "-3",
     ),
