@@ -7,7 +7,7 @@ use std::alloc::System;
 
 use cap::Cap;
 use libfuzzer_sys::{Corpus, fuzz_target};
-use page::{Page, PageIdentity};
+use page::{Column, OpenColumn, Page, PageIdentity};
 
 #[path = "../crates/page/src/tests/hostile.rs"]
 mod hostile;
@@ -34,6 +34,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     for column in 0..types.len() {
         within(bound, || hostile::decode(&page, column));
         within(bound, || hostile::look_up(&page, column));
+        within(bound, || hostile::ask(&page, column));
     }
     Corpus::Keep
 });

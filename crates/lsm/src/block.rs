@@ -14,10 +14,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_buffer::BooleanBuffer;
-use page::{Page, PageError};
-use types::{ColumnType, SortKeys, VersionKind};
+use page::{DistinctText, Page, PageError, SPARSE_ROWS_PER_SLOT};
+use types::{ColumnType, SortKeys, ValueRange, VersionKind};
 
-use crate::cell_range::CellRange;
+use crate::cells_in_range::rows_in_range;
 use crate::error::StoreError;
 use crate::layout::Layout;
 use crate::segment::Segment;
@@ -260,35 +260,39 @@ impl Block {
         matches!(self.body, Body::Memory { .. })
     }
 
-    /// The rows of which the cells of a stored column are in a range, found on the encoded form if
-    /// nobody has decoded it.
+    /// The rows of a page of which the cells of a stored column are in a range, found on the encoded form
+    /// if nobody has decoded it.
+    ///
+    /// # Panics
+    /// When the block is not a page.
     pub fn rows_in(
         &self,
         column: usize,
         column_type: ColumnType,
-        range: CellRange<'_>,
+        range: ValueRange<'_>,
     ) -> Result<BooleanBuffer, StoreError> {
-        match &self.body {
-            Body::Page(body) if body.decoded[column].get().is_none() => {
-                let rows = body.page.select(column, range.low, range.high);
+        let body = self.page_body();
+        match body.decoded[column].get() {
+            Some(cells) => Ok(rows_in_range(cells, column_type, range)),
+            None => {
+                let rows = body.page.select(column, range);
                 rows.map_err(|e| body.error(&e))
             }
-            _ => Ok(range.rows_of(&self.column(column)?, column_type)),
         }
     }
 
-    /// The rows of which the cells of a stored text column are wanted. `wanted` is asked about distinct
-    /// cells; where a page does not have them, there is no answer.
+    /// The rows of a page of which the cells of a stored text column are wanted. `wanted` is asked about
+    /// distinct cells; where the page does not have them, there is no answer.
+    ///
+    /// # Panics
+    /// When the block is not a page.
     pub fn rows_with<E: From<StoreError>>(
         &self,
         column: usize,
         wanted: &mut dyn FnMut(&ArrayRef) -> Result<BooleanBuffer, E>,
     ) -> Result<Option<BooleanBuffer>, E> {
-        let Body::Page(body) = &self.body else {
-            return wanted(&self.column(column)?).map(Some);
-        };
-        let distinct = body.page.distinct_text(column);
-        let Some(distinct) = distinct.map_err(|e| body.error(&e))? else {
+        let body = self.page_body();
+        let Some(distinct) = body.distinct_text(column)? else {
             return Ok(None);
         };
         let rows = distinct.rows_of(&wanted(distinct.cells())?);
@@ -321,8 +325,7 @@ impl Block {
         slots: Option<&[u32]>,
     ) -> Result<Option<(ArrayRef, Vec<u16>)>, StoreError> {
         let body = self.page_body();
-        let distinct = body.page.distinct_text(column);
-        let Some(distinct) = distinct.map_err(|e| body.error(&e))? else {
+        let Some(distinct) = body.distinct_text(column)? else {
             return Ok(None);
         };
         let codes = distinct.codes(slots).map_err(|e| body.error(&e))?;
@@ -369,13 +372,14 @@ impl Block {
 /// at a time, 4,200 runs had 50,000 arrays (`bench many-trees`).
 const ARRAY_BYTES: usize = 320;
 
-/// Decoding a few slots beats decoding the column when at least this many rows are left out for
-/// each one taken.
-const SPARSE_ROWS_PER_SLOT: usize = 16;
-
 impl PageBody {
     fn error(&self, error: &PageError) -> StoreError {
         self.segment.page_error(self.index, error)
+    }
+
+    fn distinct_text(&self, column: usize) -> Result<Option<DistinctText<'_>>, StoreError> {
+        let distinct = self.page.distinct_text(column);
+        distinct.map_err(|e| self.error(&e))
     }
 
     fn column(&self, column: usize) -> Result<ArrayRef, StoreError> {

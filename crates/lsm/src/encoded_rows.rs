@@ -6,10 +6,10 @@
 
 use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBuffer;
-use types::ColumnType;
+use types::{ColumnType, ValueRange};
 
 use crate::batch::{Batch, SourceCells};
-use crate::cell_range::CellRange;
+use crate::cells_in_range::rows_in_range;
 use crate::error::StoreError;
 
 /// The next rows of a scan.
@@ -37,12 +37,12 @@ impl<'a> EncodedRows<'a> {
     pub fn in_range(
         &self,
         index: usize,
-        range: CellRange<'_>,
+        range: ValueRange<'_>,
     ) -> Result<BooleanBuffer, StoreError> {
         let (place, column_type) = self.looked_at[index];
         let rows = self.batch.bits(place, |cells| match cells {
             SourceCells::Page(page, column) => page.rows_in(column, column_type, range).map(Some),
-            SourceCells::Array(array) => Ok(Some(range.rows_of(array, column_type))),
+            SourceCells::Array(array) => Ok(Some(rows_in_range(array, column_type, range))),
         });
         Ok(rows?.expect("every source has an answer"))
     }

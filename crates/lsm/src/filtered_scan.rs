@@ -23,8 +23,8 @@ use types::ColumnType;
 
 use crate::batch::{Batch, GatherError, Places};
 use crate::encoded_rows::EncodedRows;
-use crate::error::StoreError;
 use crate::fragment::{Form, Fragment};
+use crate::row_test::RowTest;
 use crate::scan::{Scan, record_batch};
 use crate::scan_counts::ScanCounts;
 
@@ -68,33 +68,13 @@ impl FilteredScan {
         self.scan.counts()
     }
 
-    /// The rows among the next ones that are wanted, perhaps none of them; `None` at the end.
-    ///
-    /// `wanted` sees the columns that it looks at, of so many rows, and sets a bit for each wanted
-    /// one. It may be asked twice about the same rows, where they exceed what a batch can hold.
-    pub fn next_wanted<E: From<StoreError>>(
+    /// The rows among the next ones that `test` wants, perhaps none of them; `None` at the end.
+    pub fn next_wanted<T: RowTest>(
         &mut self,
-        wanted: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
-    ) -> Result<Option<RecordBatch>, E> {
-        let columns = self.looked_at.len();
-        let everything = |_: &EncodedRows<'_>| {
-            Ok(Sifted {
-                rows: None,
-                checked: (0..columns).collect(),
-            })
-        };
-        self.next_sifted(everything, wanted)
-    }
-
-    /// The same, where `sift` says first which rows may be wanted, and `check` sees of those the
-    /// columns that `sift` names. Is none named, then all of them are wanted.
-    pub fn next_sifted<E: From<StoreError>>(
-        &mut self,
-        sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
-        check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
-    ) -> Result<Option<RecordBatch>, E> {
+        test: &mut T,
+    ) -> Result<Option<RecordBatch>, T::Error> {
         let projected = self.projected;
-        let next = self.next_of(sift, check, |batch, seen, wanted| match wanted {
+        let next = self.next_of(test, |batch, seen, wanted| match wanted {
             Some(wanted) => wanted_rows(batch, projected, seen, wanted),
             None => {
                 let columns = (0..projected).map(|place| seen.column(batch, place));
@@ -108,15 +88,13 @@ impl FilteredScan {
         }))
     }
 
-    /// The wanted rows among the next ones as [`FilteredScan::next_sifted`] finds them, source by
-    /// source, the projected columns in `forms`. In no order: neither those of the sources nor, from one
-    /// call to the next, of all.
-    pub fn next_fragments<E: From<StoreError>>(
+    /// The same rows source by source, the projected columns in `forms`. In no order: neither that of the
+    /// sources nor, from one call to the next, of all.
+    pub fn next_fragments<T: RowTest>(
         &mut self,
-        sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
-        check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
+        test: &mut T,
         forms: &[Form],
-    ) -> Result<Option<Vec<Fragment>>, E> {
+    ) -> Result<Option<Vec<Fragment>>, T::Error> {
         assert_eq!(forms.len(), self.projected, "there is a form a column");
         let fragments = |batch: &Batch<'_>| {
             let sources = batch.by_source().into_iter();
@@ -126,7 +104,7 @@ impl FilteredScan {
             });
             fragments.collect::<Result<Vec<_>, _>>()
         };
-        let next = self.next_of(sift, check, |batch, _, wanted| match wanted {
+        let next = self.next_of(test, |batch, _, wanted| match wanted {
             Some(wanted) if wanted.count_set_bits() == 0 => Ok(Vec::new()),
             Some(wanted) => {
                 let spans = batch.narrowed(&wanted);
@@ -141,20 +119,19 @@ impl FilteredScan {
     /// What `take` makes of the rows that may be wanted among the next ones, of the columns that have
     /// been decoded to know, and of the bits of those that are, unless all of them are. `Some(None)`, if
     /// sifting leaves no row.
-    fn next_of<T, E: From<StoreError>>(
+    fn next_of<T: RowTest, R>(
         &mut self,
-        mut sift: impl FnMut(&EncodedRows<'_>) -> Result<Sifted, E>,
-        mut check: impl FnMut(Vec<ArrayRef>, usize) -> Result<BooleanBuffer, E>,
-        mut take: impl FnMut(&Batch<'_>, &Seen, Option<BooleanBuffer>) -> Result<T, GatherError>,
-    ) -> Result<Option<Option<T>>, E> {
+        test: &mut T,
+        mut take: impl FnMut(&Batch<'_>, &Seen, Option<BooleanBuffer>) -> Result<R, GatherError>,
+    ) -> Result<Option<Option<R>>, T::Error> {
         let looked_at = &self.looked_at;
-        let mut checked = |batch: &Batch<'_>, checked: &[usize]| {
+        let mut checked = |test: &mut T, batch: &Batch<'_>, checked: &[usize]| {
             let places = checked.iter().map(|&index| looked_at[index].0).collect();
             let seen = Seen::of(batch, places)?;
             if checked.is_empty() {
                 return take(batch, &seen, None).map(Ok);
             }
-            let wanted = match check(seen.decoded.clone(), batch.rows()) {
+            let wanted = match test.check(&seen.decoded, batch.rows()) {
                 Ok(wanted) => wanted,
                 Err(error) => return Ok(Err(error)),
             };
@@ -162,37 +139,28 @@ impl FilteredScan {
             take(batch, &seen, is_less.then_some(wanted)).map(Ok)
         };
         let next = self.scan.next_rows(|batch| {
-            let sifted = match sift(&EncodedRows::new(batch, looked_at)) {
+            let sifted = match test.sift(&EncodedRows::new(batch, looked_at)) {
                 Ok(sifted) => sifted,
                 Err(error) => return Ok(Err(error)),
             };
             let is_less = |rows: &BooleanBuffer| rows.count_set_bits() < batch.rows();
             let taken = match sifted.rows.filter(is_less) {
-                None => checked(batch, &sifted.checked)?,
+                None => checked(test, batch, &sifted.checked)?,
                 Some(maybe) if maybe.count_set_bits() == 0 => return Ok(Ok(None)),
                 Some(maybe) => {
                     let spans = batch.narrowed(&maybe);
                     let places = Places::of(batch.sources, &spans);
-                    checked(&batch.with_rows(&spans, &places), &sifted.checked)?
+                    checked(test, &batch.with_rows(&spans, &places), &sifted.checked)?
                 }
             };
             Ok(taken.map(Some))
         });
-        let next = next.map_err(E::from).and_then(Option::transpose);
+        let next = next.map_err(T::Error::from).and_then(Option::transpose);
         if next.is_err() {
             self.scan.stop();
         }
         next
     }
-}
-
-/// What is left of some rows after sifting.
-#[derive(Debug)]
-pub struct Sifted {
-    /// A bit for each row that may be wanted; `None`: any may be.
-    pub rows: Option<BooleanBuffer>,
-    /// What has to be looked at to know: places among the columns that the scan was told it looks at.
-    pub checked: Vec<usize>,
 }
 
 /// The projected columns of the wanted rows of a batch, and how many these are.

@@ -4,7 +4,7 @@
 //! write them as disk runs, merges fold runs; a [`Snapshot`] sees all tables as of one commit
 //! position whatever goes on underneath. From the outside in:
 //!
-//! * [`store`], [`snapshot`], [`scan`], [`filtered_scan`], [`zone_filter`]: the interface. [`options`], [`error`], [`stats`].
+//! * [`store`], [`snapshot`], [`scan`], [`filtered_scan`], [`row_test`], [`zone_filter`]: the interface. [`options`], [`error`], [`stats`].
 //! * `flush`, `merge_job`, `merge_step`, `policy`, `recovery`: background work and opening.
 //! * `tree`, `version`, `c0`, `memory_run`, `memory_merge`, `run`: what a tree consists of at one moment.
 //! * `merge` (the operator), `visibility` and `retention` (its filters), `fold` (patches),
@@ -18,7 +18,7 @@ mod block;
 mod buffer_upkeep;
 mod byte_fields;
 mod c0;
-mod cell_range;
+mod cells_in_range;
 mod compaction_buffer;
 mod cursor;
 mod disk_error;
@@ -64,6 +64,7 @@ pub mod manifest;
 pub mod museum;
 pub mod options;
 pub mod page_cache;
+pub mod row_test;
 pub mod scan;
 pub mod scan_counts;
 pub mod segment;
@@ -72,17 +73,17 @@ pub mod stats;
 pub mod store;
 pub mod zone_filter;
 
-pub use cell_range::CellRange;
 pub use compaction_buffer::BufferOptions;
 pub use encoded_rows::EncodedRows;
 pub use error::StoreError;
-pub use filtered_scan::{FilteredScan, Sifted};
+pub use filtered_scan::FilteredScan;
 pub use fragment::{Form, Fragment, FragmentCells};
 pub use key_range::KeyRange;
 pub use lookup::{FoundRows, Row};
 pub use options::StoreOptions;
 pub use page_cache::CachePolicy;
 pub use policy::MergePolicy;
+pub use row_test::{RowTest, Sifted};
 pub use scan::{Scan, ScanRequest};
 pub use scan_counts::{ScanCounts, ScanExtent};
 pub use segment::Zones;

@@ -12,7 +12,7 @@
 use std::ops::{Bound, Range};
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
-use types::{ColumnType, Value};
+use types::{ColumnType, Value, ValueRange};
 
 use crate::cell::plain_bytes;
 use crate::column_reader::ColumnReader;
@@ -265,33 +265,24 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The slots whose cells lie between two values (see [`Value::order`]), for cells in any
-    /// order. NULLs never do.
+    /// The slots whose cells lie in a range, for cells in any order. NULLs never do.
     ///
     /// # Panics
     /// When a bound is NULL or of another type.
-    pub fn select(
-        &self,
-        low: Bound<Value<'_>>,
-        high: Bound<Value<'_>>,
-    ) -> Result<BooleanBuffer, PageError> {
+    pub fn select(&self, range: ValueRange<'_>) -> Result<BooleanBuffer, PageError> {
         let stored = self.nulls.stored(self.rows);
         let selected = match &self.cells {
             Cells::None => return Ok(BooleanBuffer::new_unset(self.rows)),
-            Cells::Words(words) => match self.word_range(&low, &high) {
+            Cells::Words(words) => match self.word_range(&range) {
                 Some(WordBounds::Empty) => BooleanBuffer::new_unset(stored),
                 Some(WordBounds::Range(range)) => words.select(stored, range)?,
-                None => {
-                    words.select_by(stored, |word| is_between(&self.of_word(word), &low, &high))?
-                }
+                None => words.select_by(stored, |word| range.contains(&self.of_word(word)))?,
             },
-            Cells::Text(text) => {
-                text.select(stored, |cell| is_between(&Value::Bytes(cell), &low, &high))?
-            }
+            Cells::Text(text) => text.select(stored, |cell| range.contains(&Value::Bytes(cell)))?,
             Cells::Wide(wide) => BooleanBuffer::collect_bool(stored, |rank| {
-                is_between(&Value::Decimal(wide.get(rank)), &low, &high)
+                range.contains(&Value::Decimal(wide.get(rank)))
             }),
-            Cells::Floats(floats) => self.select_floats(floats, stored, &low, &high)?,
+            Cells::Floats(floats) => self.select_floats(floats, stored, &range)?,
         };
         Ok(self.nulls.spread_bits(selected, self.rows))
     }
@@ -300,28 +291,27 @@ impl<'a> Column<'a> {
         &self,
         floats: &Floats<'_>,
         stored: usize,
-        low: &Bound<Value<'_>>,
-        high: &Bound<Value<'_>>,
+        range: &ValueRange<'_>,
     ) -> Result<BooleanBuffer, PageError> {
         let mut selected = BooleanBufferBuilder::new(stored);
         if self.column_type == ColumnType::Float32 {
             let mut cells: Vec<f32> = Vec::with_capacity(stored);
             floats.decode(&mut cells)?;
             for cell in cells {
-                selected.append(is_between(&Value::Float32(cell), low, high));
+                selected.append(range.contains(&Value::Float32(cell)));
             }
         } else {
             let mut cells: Vec<f64> = Vec::with_capacity(stored);
             floats.decode(&mut cells)?;
             for cell in cells {
-                selected.append(is_between(&Value::Float64(cell), low, high));
+                selected.append(range.contains(&Value::Float64(cell)));
             }
         }
         Ok(selected.finish())
     }
 
     /// The bounds as words; `None` where words do not order as the values do.
-    fn word_range(&self, low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> Option<WordBounds> {
+    fn word_range(&self, ValueRange { low, high }: &ValueRange<'_>) -> Option<WordBounds> {
         let order = WordOrder::of(self.column_type);
         let key = |value: &Value<'_>| self.ordered_word(value).map(|word| order.key(word));
         let low = match low {
@@ -346,18 +336,4 @@ impl<'a> Column<'a> {
 enum WordBounds {
     Empty,
     Range(WordRange),
-}
-
-fn is_between(value: &Value<'_>, low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> bool {
-    let above = match low {
-        Bound::Unbounded => true,
-        Bound::Included(low) => value.order(low).is_ge(),
-        Bound::Excluded(low) => value.order(low).is_gt(),
-    };
-    let below = match high {
-        Bound::Unbounded => true,
-        Bound::Included(high) => value.order(high).is_le(),
-        Bound::Excluded(high) => value.order(high).is_lt(),
-    };
-    above && below
 }

@@ -20,6 +20,7 @@ use crate::cursor::Cursor;
 use crate::error::PageError;
 use crate::floats::{Float, FloatCodec, Floats};
 use crate::header::Encoding;
+use crate::limits::SPARSE_ROWS_PER_SLOT;
 use crate::memory::ColumnMemory;
 use crate::nulls::{self, NullForm};
 use crate::text::{Text, TextCodec, string_array};
@@ -124,9 +125,6 @@ impl<'a> ColumnReader<'a> {
         }
     }
 }
-
-/// Picking cells one by one beats decoding all of them when at least this many are left out for each.
-const SPARSE_ROWS_PER_SLOT: usize = 16;
 
 /// The cells at `slots` of a column of so many rows, or all.
 fn integers<T: Cell>(

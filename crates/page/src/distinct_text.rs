@@ -30,16 +30,10 @@ pub struct DistinctText<'a> {
 
 impl<'a> DistinctText<'a> {
     pub(crate) fn open(reader: ColumnReader<'a>) -> Result<Option<Self>, PageError> {
-        let ColumnReader {
-            column_type,
-            encoding,
-            rows,
-            mut segment,
-            section,
-        } = reader;
-        if column_type != ColumnType::Text {
+        if reader.column_type != ColumnType::Text {
             return Ok(None);
         }
+        let (encoding, rows) = (reader.encoding, reader.rows);
         if encoding == Encoding::ALL_NULL {
             return Ok(Some(Self {
                 cells: Arc::new(StringArray::new_null(1)),
@@ -52,8 +46,9 @@ impl<'a> DistinctText<'a> {
         let Some(codec @ (TextCodec::Dictionary | TextCodec::Constant)) = codec else {
             return Ok(None);
         };
+        let mut segment = reader.segment;
         let nulls = NullMap::open(encoding.null_form, &mut segment, rows)?;
-        let text = Text::open(codec, segment, nulls.stored(rows), section)?;
+        let text = Text::open(codec, segment, nulls.stored(rows), reader.section)?;
         let Some(distinct) = text.distinct()? else {
             return Ok(None);
         };

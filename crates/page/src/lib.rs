@@ -49,7 +49,7 @@ pub use encoder::PageEncoder;
 pub use error::PageError;
 pub use experience::Experience;
 pub use header::PageIdentity;
-pub use limits::{CAPACITY_BYTES_MIN, ROW_TEXT_BYTES_MAX, ROWS_MAX};
+pub use limits::{CAPACITY_BYTES_MIN, ROW_TEXT_BYTES_MAX, ROWS_MAX, SPARSE_ROWS_PER_SLOT};
 pub use memory::ColumnMemory;
 pub use page::{OpenColumn, Page};
 pub use row_appender::{RowAppender, RowError};

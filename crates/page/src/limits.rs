@@ -28,3 +28,7 @@ const _: () = assert!(2 * ROW_TEXT_BYTES_MAX < i32::MAX as usize); // Offsets of
 pub(crate) fn decoded_text_bytes_max(segment_bytes: usize, rows: usize) -> usize {
     segment_bytes * TEXT_EXPANSION_MAX + rows * TEXT_ROW_BYTES
 }
+
+/// Picking cells by slot beats decoding a whole column when at least this many rows are left out for
+/// each one taken.
+pub const SPARSE_ROWS_PER_SLOT: usize = 16;

@@ -6,13 +6,13 @@
 //!
 //! Invariant: a column that could not be opened is not kept; it is an error each time.
 
-use std::ops::{Bound, Deref, Range};
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer};
 use self_cell::self_cell;
-use types::{ColumnType, Value};
+use types::{ColumnType, Value, ValueRange};
 
 use crate::column::Column;
 use crate::column_reader::{ColumnReader, Selection};
@@ -170,18 +170,12 @@ impl Page {
         }
     }
 
-    /// The slots whose cells lie between two values (see [`Column::select`]). Opens nothing that
-    /// stays open.
+    /// The slots whose cells lie in a range (see [`Column::select`]). Opens nothing that stays open.
     ///
     /// # Panics
     /// When a bound is NULL or of another type.
-    pub fn select(
-        &self,
-        column: usize,
-        low: Bound<Value<'_>>,
-        high: Bound<Value<'_>>,
-    ) -> Result<BooleanBuffer, PageError> {
-        Column::open(self.reader(&self.bytes, column))?.select(low, high)
+    pub fn select(&self, column: usize, range: ValueRange<'_>) -> Result<BooleanBuffer, PageError> {
+        Column::open(self.reader(&self.bytes, column))?.select(range)
     }
 
     /// The cells of a column at the given slots (`None`: all) as numbers, where it has numbers of up to

@@ -6,11 +6,14 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use lsm::{CellRange, KeyRange, ScanRequest, Sifted, Snapshot, StoreError, ZoneFilter, Zones};
-use types::{CommitPosition, Value};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use lsm::{
+    EncodedRows, KeyRange, RowTest, ScanRequest, Sifted, Snapshot, StoreError, ZoneFilter, Zones,
+};
+use types::{CommitPosition, Value, ValueRange};
 
 use crate::model::{Key, Row, Rows};
 use crate::tables::{BatchRows, Table};
@@ -139,20 +142,8 @@ pub fn large_numbers(snapshot: &Snapshot, table: Table, rows: &Rows) -> Result<(
     let column = table.number_column();
     let zones: Arc<dyn ZoneFilter> = Arc::new(LargeIn(column));
     let mut scan = snapshot.scan_wanted(table.id, request, &[column], &zones)?;
-    let large = CellRange {
-        low: Bound::Included(Value::Int(LARGE)),
-        high: Bound::Unbounded,
-    };
     loop {
-        let next = scan.next_sifted(
-            |rows| {
-                Ok(Sifted {
-                    rows: Some(rows.in_range(0, large)?),
-                    checked: Vec::new(),
-                })
-            },
-            |_, _| -> Result<_, StoreError> { panic!("nothing is left to be checked") },
-        );
+        let next = scan.next_wanted(&mut LargeIn(column));
         let Some(batch) = next? else { break };
         expected.compare(&batch);
     }
@@ -160,7 +151,7 @@ pub fn large_numbers(snapshot: &Snapshot, table: Table, rows: &Rows) -> Result<(
     Ok(())
 }
 
-/// Wants rows with a large number in the column.
+/// Wants rows with a large number in this column, the only one that is looked at.
 struct LargeIn(usize);
 
 impl ZoneFilter for LargeIn {
@@ -168,6 +159,25 @@ impl ZoneFilter for LargeIn {
         let max = zones.max(self.0).expect("numbers have bounds");
         let max = max.as_primitive::<Int64Type>().iter();
         max.map(|max| max.is_none_or(|max| max >= LARGE)).collect()
+    }
+}
+
+impl RowTest for LargeIn {
+    type Error = StoreError;
+
+    fn sift(&mut self, rows: &EncodedRows<'_>) -> Result<Sifted, StoreError> {
+        let large = ValueRange {
+            low: Bound::Included(Value::Int(LARGE)),
+            high: Bound::Unbounded,
+        };
+        Ok(Sifted {
+            rows: Some(rows.in_range(0, large)?),
+            checked: Vec::new(),
+        })
+    }
+
+    fn check(&mut self, _: &[ArrayRef], _: usize) -> Result<BooleanBuffer, StoreError> {
+        panic!("nothing is left to be checked")
     }
 }
 

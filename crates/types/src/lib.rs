@@ -18,6 +18,7 @@ pub mod position;
 pub mod rows;
 pub mod schema;
 pub mod value;
+mod value_range;
 
 pub use change::{ChangeBatch, ColumnOrigin, OrderColumn, TableChange};
 pub use key::SortKeys;
@@ -25,3 +26,4 @@ pub use position::CommitPosition;
 pub use rows::{ColumnBuilder, RowsBuilder, VersionKind, VersionRows};
 pub use schema::{Column, ColumnType, SourceType, TableId, TableName, TableSchema};
 pub use value::Value;
+pub use value_range::ValueRange;

@@ -14,11 +14,13 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use lsm::{
-    CellRange, EncodedRows, Form, FragmentCells, HistoryHold, KeyRange, ScanRequest, Sifted,
-    Snapshot, Store, StoreError, StoreOptions, Work, ZoneFilter, Zones,
+    EncodedRows, FilteredScan, Form, FragmentCells, HistoryHold, KeyRange, RowTest, ScanRequest,
+    Sifted, Snapshot, Store, StoreError, StoreOptions, Work, ZoneFilter, Zones,
 };
 use proptest::prelude::*;
-use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, Value, VersionKind};
+use types::{
+    ColumnType, CommitPosition, SortKeys, TableId, TableSchema, Value, ValueRange, VersionKind,
+};
 
 use crate::folder::Folder;
 use crate::lookups::rows_of_keys;
@@ -191,21 +193,56 @@ fn options() -> StoreOptions {
     }
 }
 
-/// Rows with such numbers and no odd text, as far as encoded cells tell: texts are left to be checked
-/// where pages do not have distinct ones.
-fn sift(rows: &EncodedRows<'_>, wanted: &Range<i64>) -> Result<Sifted, StoreError> {
-    let numbers = CellRange {
-        low: Bound::Included(Value::Int(wanted.start)),
-        high: Bound::Excluded(Value::Int(wanted.end)),
-    };
-    let numbers = rows.in_range(0, numbers)?;
-    let texts = rows.with_text(1, &mut |cells| -> Result<_, StoreError> {
-        Ok(with_even_text(cells))
-    })?;
-    Ok(Sifted {
-        checked: if texts.is_some() { vec![] } else { vec![1] },
-        rows: Some(texts.map_or(numbers.clone(), |texts| &numbers & &texts)),
-    })
+/// Wants rows with certain numbers and no odd text, as far as encoded cells tell: texts are left to be
+/// checked where pages do not have distinct ones.
+struct EvenTextsBesideNumbersIn<'a>(&'a Range<i64>);
+
+impl RowTest for EvenTextsBesideNumbersIn<'_> {
+    type Error = StoreError;
+
+    fn sift(&mut self, rows: &EncodedRows<'_>) -> Result<Sifted, StoreError> {
+        let numbers = ValueRange {
+            low: Bound::Included(Value::Int(self.0.start)),
+            high: Bound::Excluded(Value::Int(self.0.end)),
+        };
+        let numbers = rows.in_range(0, numbers)?;
+        let texts = rows.with_text(1, &mut |cells| -> Result<_, StoreError> {
+            Ok(with_even_text(cells))
+        })?;
+        Ok(Sifted {
+            checked: if texts.is_some() { vec![] } else { vec![1] },
+            rows: Some(texts.map_or(numbers.clone(), |texts| &numbers & &texts)),
+        })
+    }
+
+    fn check(&mut self, columns: &[ArrayRef], _: usize) -> Result<BooleanBuffer, StoreError> {
+        Ok(with_even_text(&columns[0]))
+    }
+}
+
+/// Wants rows with certain numbers, which it looks at row by row, and remembers them.
+struct NumbersLookedAt<'a> {
+    wanted: &'a Range<i64>,
+    found: Vec<i64>,
+}
+
+impl RowTest for NumbersLookedAt<'_> {
+    type Error = StoreError;
+
+    fn sift(&mut self, _: &EncodedRows<'_>) -> Result<Sifted, StoreError> {
+        Ok(Sifted {
+            rows: None,
+            checked: vec![0],
+        })
+    }
+
+    fn check(&mut self, columns: &[ArrayRef], rows: usize) -> Result<BooleanBuffer, StoreError> {
+        let column = columns[0].as_primitive::<Int64Type>();
+        let is_wanted = |row| column.is_valid(row) && self.wanted.contains(&column.value(row));
+        let rows_wanted = (0..rows).filter(|&row| is_wanted(row));
+        self.found = rows_wanted.map(|row| column.value(row)).collect();
+        Ok(BooleanBuffer::collect_bool(rows, is_wanted))
+    }
 }
 
 fn cells_of_numbers(cells: &FragmentCells) -> Vec<Option<i64>> {
@@ -238,6 +275,13 @@ fn with_even_text(texts: &ArrayRef) -> BooleanBuffer {
 /// NULL has no odd number of bytes.
 fn has_even_text(text: Option<&str>) -> bool {
     text.is_none_or(|text| text.len().is_multiple_of(2))
+}
+
+/// What a scan reads.
+struct Read<'a> {
+    snapshot: &'a Snapshot,
+    keys: &'a Range<u16>,
+    batch_rows: usize,
 }
 
 /// Wants rows whose number, which is in this column, is in a range.
@@ -470,11 +514,16 @@ impl Harness {
             .map(|(&key, row)| (key, row.clone()))
             .collect();
         assert_eq!(found, expected, "the table at {position}");
+        let read = Read {
+            snapshot,
+            keys: &keys,
+            batch_rows,
+        };
         for wanted in [number_range(0..60), number_range(250..300)] {
             let is_wanted = |row: &Row| row.0.is_some_and(|number| wanted.contains(&number));
             let expected = expected.iter().filter(|(_, row)| is_wanted(row)).cloned();
             let expected: Vec<(u16, Row)> = expected.collect();
-            let found = self.rows_with_numbers_in(&wanted, snapshot, &keys, batch_rows);
+            let found = self.rows_with_numbers_in(&wanted, &read);
             assert_eq!(found, expected, "numbers in {wanted:?} at {position}");
             let is_even = |row: &Row| has_even_text(row.1.as_deref());
             let expected: Vec<(u16, Row)> = expected
@@ -483,12 +532,12 @@ impl Harness {
                 .collect();
             let mut rows: Vec<Row> = expected.iter().map(|(_, row)| row.clone()).collect();
             rows.sort();
-            let found = self.rows_of_fragments(&wanted, snapshot, &keys, batch_rows);
+            let found = self.rows_of_fragments(&wanted, &read);
             assert_eq!(
                 found, rows,
                 "fragments of numbers in {wanted:?} at {position}"
             );
-            let found = self.sifted_rows(&wanted, snapshot, &keys, batch_rows);
+            let found = self.sifted_rows(&wanted, &read);
             assert_eq!(
                 found, expected,
                 "sifted numbers in {wanted:?} at {position}"
@@ -496,29 +545,35 @@ impl Harness {
         }
     }
 
-    /// The rows with certain numbers and no odd text, by a scan that sifts out all others.
-    fn sifted_rows(
+    /// A scan of these columns for rows with certain numbers, which looks at `looked_at` first.
+    fn scan_for(
         &self,
         wanted: &Range<i64>,
-        snapshot: &Snapshot,
-        keys: &Range<u16>,
-        batch_rows: usize,
-    ) -> Vec<(u16, Row)> {
+        read: &Read<'_>,
+        projection: Vec<usize>,
+        looked_at: &[usize],
+    ) -> FilteredScan {
         let number = self.shape.columns().len();
         let request = ScanRequest {
-            projection: (0..number + 2).collect(),
-            range: self.shape.range(keys),
-            batch_rows,
+            projection,
+            range: self.shape.range(read.keys),
+            batch_rows: read.batch_rows,
         };
         let zone_filter: Arc<dyn ZoneFilter> = Arc::new(NumbersIn(number, wanted.clone()));
-        let scan = snapshot.scan_wanted(TABLE, request, &[number, number + 1], &zone_filter);
-        let mut scan = scan.expect("the table can be read");
+        let scan = read
+            .snapshot
+            .scan_wanted(TABLE, request, looked_at, &zone_filter);
+        scan.expect("the table can be read")
+    }
+
+    /// The rows with certain numbers and no odd text, by a scan that sifts out all others.
+    fn sifted_rows(&self, wanted: &Range<i64>, read: &Read<'_>) -> Vec<(u16, Row)> {
+        let number = self.shape.columns().len();
+        let columns = (0..number + 2).collect();
+        let mut scan = self.scan_for(wanted, read, columns, &[number, number + 1]);
         let mut found = Vec::new();
         loop {
-            let next = scan.next_sifted(
-                |rows| sift(rows, wanted),
-                |columns, _| Ok(with_even_text(&columns[0])),
-            );
+            let next = scan.next_wanted(&mut EvenTextsBesideNumbersIn(wanted));
             let Some(batch) = next.expect("pages are sound") else {
                 return found;
             };
@@ -533,40 +588,24 @@ impl Harness {
 
     /// The rows with certain numbers, by a scan that looks at numbers first. The numbers are
     /// projected themselves if small ones are wanted.
-    fn rows_with_numbers_in(
-        &self,
-        wanted: &Range<i64>,
-        snapshot: &Snapshot,
-        keys: &Range<u16>,
-        batch_rows: usize,
-    ) -> Vec<(u16, Row)> {
+    fn rows_with_numbers_in(&self, wanted: &Range<i64>, read: &Read<'_>) -> Vec<(u16, Row)> {
         let number = self.shape.columns().len();
         let with_number = wanted.start == 0;
         let is_projected = |&column: &usize| column != number || with_number;
         let projection = (0..self.shape.schema().columns.len()).filter(is_projected);
-        let request = ScanRequest {
-            projection: projection.collect(),
-            range: self.shape.range(keys),
-            batch_rows,
-        };
-        let zone_filter: Arc<dyn ZoneFilter> = Arc::new(NumbersIn(number, wanted.clone()));
-        let scan = snapshot.scan_wanted(TABLE, request, &[number], &zone_filter);
-        let mut scan = scan.expect("the table can be read");
+        let mut scan = self.scan_for(wanted, read, projection.collect(), &[number]);
         let mut found = Vec::new();
         loop {
-            let mut numbers: Vec<i64> = Vec::new();
-            let batch = scan.next_wanted(|columns, rows| -> Result<_, StoreError> {
-                let column = columns[0].as_primitive::<Int64Type>();
-                let is_wanted = |row| column.is_valid(row) && wanted.contains(&column.value(row));
-                let rows_wanted = (0..rows).filter(|&row| is_wanted(row));
-                numbers = rows_wanted.map(|row| column.value(row)).collect();
-                Ok(BooleanBuffer::collect_bool(rows, is_wanted))
-            });
+            let mut numbers = NumbersLookedAt {
+                wanted,
+                found: Vec::new(),
+            };
+            let batch = scan.next_wanted(&mut numbers);
             let Some(batch) = batch.expect("pages are sound") else {
                 return found;
             };
             let texts = batch.columns().last().expect("a text").as_string::<i32>();
-            for (row, &expected) in numbers.iter().enumerate() {
+            for (row, &expected) in numbers.found.iter().enumerate() {
                 let text = texts.is_valid(row).then(|| texts.value(row).to_owned());
                 found.push((self.shape.key(&batch, row), (Some(expected), text)));
                 if with_number {
@@ -579,27 +618,14 @@ impl Harness {
 
     /// The same rows, sorted, from fragments in which numbers come as such and texts as codes where pages
     /// have them so.
-    fn rows_of_fragments(
-        &self,
-        wanted: &Range<i64>,
-        snapshot: &Snapshot,
-        keys: &Range<u16>,
-        batch_rows: usize,
-    ) -> Vec<Row> {
+    fn rows_of_fragments(&self, wanted: &Range<i64>, read: &Read<'_>) -> Vec<Row> {
         let number = self.shape.columns().len();
-        let request = ScanRequest {
-            projection: vec![number, number + 1],
-            range: self.shape.range(keys),
-            batch_rows,
-        };
-        let zone_filter: Arc<dyn ZoneFilter> = Arc::new(NumbersIn(number, wanted.clone()));
-        let scan = snapshot.scan_wanted(TABLE, request, &[number, number + 1], &zone_filter);
-        let mut scan = scan.expect("the table can be read");
+        let columns = vec![number, number + 1];
+        let mut scan = self.scan_for(wanted, read, columns.clone(), &columns);
         let mut found = Vec::new();
         loop {
             let next = scan.next_fragments(
-                |rows| sift(rows, wanted),
-                |columns, _| Ok(with_even_text(&columns[0])),
+                &mut EvenTextsBesideNumbersIn(wanted),
                 &[Form::Integers, Form::Codes],
             );
             let Some(fragments) = next.expect("pages are sound") else {

@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_buffer::BooleanBuffer;
-use lsm::{KeyRange, ScanCounts, Snapshot, Store, StoreError, StoreOptions, ZoneFilter, Zones};
+use lsm::{
+    EncodedRows, KeyRange, RowTest, ScanCounts, Sifted, Snapshot, Store, StoreError, StoreOptions,
+    ZoneFilter, Zones,
+};
 use types::{ColumnType, CommitPosition, TableId, TableSchema, VersionKind};
 
 use crate::folder::Folder;
@@ -71,6 +75,22 @@ impl ZoneFilter for Since {
     }
 }
 
+impl RowTest for Since {
+    type Error = StoreError;
+
+    fn sift(&mut self, _: &EncodedRows<'_>) -> Result<Sifted, StoreError> {
+        Ok(Sifted {
+            rows: None,
+            checked: vec![0],
+        })
+    }
+
+    fn check(&mut self, columns: &[ArrayRef], _: usize) -> Result<BooleanBuffer, StoreError> {
+        let times = columns[0].as_primitive::<Int64Type>().values();
+        Ok(times.iter().map(|&time| time >= self.0).collect())
+    }
+}
+
 /// The keys of the events since a time, ascending, and what the scan took.
 fn since(snapshot: &Snapshot, time: i64) -> (Vec<i64>, ScanCounts) {
     let zones: Arc<dyn ZoneFilter> = Arc::new(Since(time));
@@ -78,12 +98,7 @@ fn since(snapshot: &Snapshot, time: i64) -> (Vec<i64>, ScanCounts) {
     let mut scan = scan.expect("the table is there");
     let mut keys = Vec::new();
     loop {
-        let next = scan.next_wanted(|columns, rows| -> Result<_, StoreError> {
-            let times = columns[0].as_primitive::<Int64Type>();
-            Ok(BooleanBuffer::collect_bool(rows, |row| {
-                times.value(row) >= time
-            }))
-        });
+        let next = scan.next_wanted(&mut Since(time));
         let Some(batch) = next.expect("pages are sound") else {
             return (keys, scan.counts());
         };

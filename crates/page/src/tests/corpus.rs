@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::hostile::{IDENTITY, decode, look_up, parse};
+use super::hostile::{IDENTITY, ask, decode, look_up, parse};
 use crate::Page;
 
 #[test]
@@ -22,6 +22,7 @@ fn the_fuzzers_corpus_is_read_without_a_panic() {
         for column in 0..types.len() {
             decode(&page, column);
             look_up(&page, column);
+            ask(&page, column);
         }
     }
     // Otherwise the form of inputs or pages has changed: fuzz again, and keep what that finds.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
 use proptest::prelude::*;
-use types::ColumnType;
+use types::{ColumnType, ValueRange};
 
 use super::{IDENTITY, Nulls, Recipe, Shape, any_recipe, mix, one_page, open};
 use crate::header::reseal;
@@ -90,8 +90,14 @@ fn search_opened(page: &Page, column: usize, opened: &Column<'_>, slots: &[u32])
         if slot % 32 == 0 {
             let _ = page.find([(column, value)]);
             let _ = opened.find(slot as usize..page.rows(), &value);
-            let _ = opened.select(Bound::Included(value), Bound::Unbounded);
-            let _ = opened.select(Bound::Unbounded, Bound::Excluded(value));
+            let _ = opened.select(ValueRange {
+                low: Bound::Included(value),
+                high: Bound::Unbounded,
+            });
+            let _ = opened.select(ValueRange {
+                low: Bound::Unbounded,
+                high: Bound::Excluded(value),
+            });
         }
     }
 }

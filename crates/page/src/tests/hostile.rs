@@ -7,7 +7,7 @@
 use std::ops::Bound;
 
 use arrow_array::Array;
-use types::ColumnType;
+use types::{ColumnType, ValueRange};
 
 use super::{Page, PageIdentity};
 use crate::{Column, OpenColumn};
@@ -83,6 +83,21 @@ pub(super) fn decode(page: &Page, column: usize) {
     let _ = page.constant(column);
 }
 
+/// What encoded cells are asked for all rows at once.
+pub(super) fn ask(page: &Page, column: usize) {
+    let slots: Vec<u32> = (0..page.rows() as u32).step_by(7).collect();
+    let _ = page.integers(column, Some(&slots));
+    let Ok(Some(distinct)) = page.distinct_text(column) else {
+        return;
+    };
+    let wanted = (0..distinct.cells().len()).map(|cell| cell % 2 == 0);
+    let rows = distinct.rows_of(&wanted.collect());
+    if let (Ok(rows), Ok(codes)) = (rows, distinct.codes(None)) {
+        let of_codes = codes.iter().map(|code| code % 2 == 0);
+        assert!(rows.iter().eq(of_codes), "both tell the same of a row");
+    }
+}
+
 /// Cells by slot, and slots by value.
 pub(super) fn look_up(page: &Page, column: usize) {
     let Ok(opened) = page.column(column) else {
@@ -102,6 +117,9 @@ fn look_up_in(page: &Page, column: usize, opened: &Column<'_>) {
         };
         let _ = page.find([(column, value)]);
         let _ = opened.find(slot..rows, &value);
-        let _ = opened.select(Bound::Included(value), Bound::Unbounded);
+        let _ = opened.select(ValueRange {
+            low: Bound::Included(value),
+            high: Bound::Unbounded,
+        });
     }
 }

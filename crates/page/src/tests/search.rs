@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_buffer::BooleanBuffer;
 use proptest::prelude::*;
-use types::{ColumnType, Value};
+use types::{ColumnType, Value, ValueRange};
 
 use super::{Nulls, Recipe, Shape, any_recipe, one_page, open};
 use crate::{Column, OpenColumn, Page};
@@ -104,10 +104,16 @@ fn check_selection(column: &Column<'_>, array: &ArrayRef, column_type: ColumnTyp
     for low in &bounds {
         for high in &bounds {
             let selected = column
-                .select(Bound::Included(*low), Bound::Excluded(*high))
+                .select(ValueRange {
+                    low: Bound::Included(*low),
+                    high: Bound::Excluded(*high),
+                })
                 .expect("intact");
             let above = column
-                .select(Bound::Excluded(*low), Bound::Unbounded)
+                .select(ValueRange {
+                    low: Bound::Excluded(*low),
+                    high: Bound::Unbounded,
+                })
                 .expect("intact");
             assert_eq!((selected.len(), above.len()), (rows, rows));
             for row in 0..rows {

@@ -7,15 +7,14 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
-use lsm::CellRange;
-use types::Value;
+use types::{Value, ValueRange};
 
 /// The cells of one column that conditions allow. Numbers, dates and times only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnRange {
     /// The column's place in the schema of the conditions.
     pub(super) column: usize,
-    pub(super) range: CellRange<'static>,
+    pub(super) range: ValueRange<'static>,
 }
 
 impl ColumnRange {
@@ -40,7 +39,7 @@ impl ColumnRange {
             Operator::GtEq => (Bound::Included(value), Bound::Unbounded),
             _ => return None,
         };
-        let range = CellRange { low, high };
+        let range = ValueRange { low, high };
         Some(Self { column, range })
     }
 
@@ -55,7 +54,7 @@ impl ColumnRange {
         };
         match ends {
             Some((low, high)) if self.column == other.column => {
-                *own = CellRange { low, high };
+                *own = ValueRange { low, high };
                 Ok(())
             }
             _ => Err(other),

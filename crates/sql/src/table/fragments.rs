@@ -1,73 +1,60 @@
 //! Reads one partition of a scan in fragments: rows of one source each, in no order.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use lsm::{FilteredScan, Form, Fragment, KeyRange, ScanRequest, ZoneFilter};
+use lsm::{Form, Fragment, KeyRange};
 
+use super::checked_scan::CheckedScan;
 use super::read_error::ReadError;
-use super::row_check::RowCheck;
 use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
-use super::zone_pruning::ZonePruning;
 
 /// Iterator of some fragments at a time. Ends after the first error.
 pub(crate) struct Fragments {
     target: Arc<ScanTarget>,
-    scan: Option<FilteredScan>,
-    check: RowCheck,
+    source: Source,
     forms: Vec<Form>,
     metrics: ScanMetrics,
 }
 
+/// Where the next fragments come from.
+enum Source {
+    /// Not opened yet.
+    Range(KeyRange, RowFilters),
+    Open(Box<CheckedScan>),
+    Ended,
+}
+
 impl Fragments {
-    /// Reads `range`, if there is anything to read, the projected columns in `forms`.
-    pub(super) fn open(
+    /// Reads `range`, if there is anything to read, the projected columns in `forms`; nothing is opened
+    /// before the first fragments are asked for.
+    pub(super) fn new(
         target: Arc<ScanTarget>,
         range: Option<KeyRange>,
         filters: &RowFilters,
         forms: Vec<Form>,
         metrics: ScanMetrics,
-    ) -> Result<Self> {
-        let scan = match range {
-            Some(range) => {
-                let request = ScanRequest {
-                    projection: target.stored.clone(),
-                    range,
-                    batch_rows: target.batch_rows,
-                };
-                let zones: Arc<dyn ZoneFilter> = Arc::new(ZonePruning::new(filters));
-                let (table, columns) = (target.tree.id, filters.columns());
-                let scan = target
-                    .snapshot
-                    .scan_wanted(table, request, columns, &zones)
-                    .map_err(|error| target.error(&error))?;
-                Some(scan)
-            }
-            None => None,
-        };
-        Ok(Self {
+    ) -> Self {
+        let source = range.map(|range| Source::Range(range, filters.clone()));
+        Self {
             target,
-            scan,
-            check: RowCheck::new(filters)?,
+            source: source.unwrap_or(Source::Ended),
             forms,
             metrics,
-        })
+        }
     }
 
     fn read(&mut self) -> Result<Option<Vec<Fragment>>, ReadError> {
-        let Some(scan) = &mut self.scan else {
+        if let Source::Range(range, filters) = &self.source {
+            let scan = CheckedScan::open(&self.target, range.clone(), filters)?;
+            self.source = Source::Open(Box::new(scan));
+        }
+        let Source::Open(scan) = &mut self.source else {
             return Ok(None);
         };
-        // Sifting and checking take turns, each row is sifted first.
-        let check = RefCell::new(&mut self.check);
-        let next = scan.next_fragments(
-            |rows| check.borrow_mut().sift(rows),
-            |columns, rows| Ok(check.borrow_mut().check(&columns, rows)?),
-            &self.forms,
-        );
+        let next = scan.next_fragments(&self.forms);
         self.metrics.note(scan.counts());
         next
     }
@@ -79,17 +66,14 @@ impl Iterator for Fragments {
     fn next(&mut self) -> Option<Self::Item> {
         let timer = self.metrics.baseline.elapsed_compute().clone();
         let _running = timer.timer();
-        let result = self.read().map_err(|error| match error {
-            ReadError::Store(error) => self.target.error(&error).into(),
-            ReadError::Condition(error) => error,
-        });
+        let result = self.read().map_err(|error| self.target.read_error(error));
         match &result {
             Ok(Some(fragments)) => {
                 let rows = fragments.iter().map(|fragment| fragment.rows).sum();
                 self.metrics.baseline.record_output(rows);
             }
             Ok(None) => self.metrics.baseline.done(),
-            Err(_) => self.scan = None,
+            Err(_) => self.source = Source::Ended,
         }
         result.transpose()
     }

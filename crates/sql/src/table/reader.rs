@@ -3,7 +3,6 @@
 //! With conditions to check, batches of few rows are put together to full ones: what comes next
 //! pays for each batch, not only for rows.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
@@ -11,14 +10,13 @@ use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
-use lsm::{FilteredScan, KeyRange, Scan, ScanRequest, ZoneFilter};
+use lsm::{KeyRange, Scan};
 
+use super::checked_scan::CheckedScan;
 use super::read_error::ReadError;
-use super::row_check::RowCheck;
 use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
-use super::zone_pruning::ZonePruning;
 
 /// After so many batches of which hardly a row was wanted, the thread looks what else there is to do:
 /// whether the statement was cancelled, above all.
@@ -45,8 +43,7 @@ enum Source {
 
 /// A scan with conditions.
 struct Filtered {
-    scan: FilteredScan,
-    check: RowCheck,
+    scan: CheckedScan,
     together: BatchCoalescer,
 }
 
@@ -73,26 +70,16 @@ impl Reader {
 
     fn open(&self, range: KeyRange, filters: &RowFilters) -> Result<Source, ReadError> {
         let target = &self.target;
-        let request = ScanRequest {
-            projection: target.stored.clone(),
-            range,
-            batch_rows: target.batch_rows,
-        };
         if filters.conditions().is_empty() {
+            let request = target.request(range);
             let scan = target.snapshot.scan(target.tree.id, request)?;
             return Ok(Source::All(scan));
         }
-        let zones: Arc<dyn ZoneFilter> = Arc::new(ZonePruning::new(filters));
-        let (table, columns) = (target.tree.id, filters.columns());
-        let scan = target
-            .snapshot
-            .scan_wanted(table, request, columns, &zones)?;
         // A batch that is half full goes on as it is: a copy would cost more than it saves.
         let together = BatchCoalescer::new(self.schema.clone(), target.batch_rows)
             .with_biggest_coalesce_batch_size(Some(target.batch_rows / 2));
         Ok(Source::Filtered(Box::new(Filtered {
-            scan,
-            check: RowCheck::new(filters)?,
+            scan: CheckedScan::open(target, range, filters)?,
             together,
         })))
     }
@@ -133,13 +120,7 @@ impl Filtered {
             if let Some(batch) = self.together.next_completed_batch() {
                 return Ok(Some(batch));
             }
-            // Sifting and checking take turns, each row is sifted first.
-            let check = RefCell::new(&mut self.check);
-            let next = self.scan.next_sifted(
-                |rows| check.borrow_mut().sift(rows),
-                |columns, rows| Ok(check.borrow_mut().check(&columns, rows)?),
-            )?;
-            let Some(batch) = next else {
+            let Some(batch) = self.scan.next_batch()? else {
                 self.together
                     .finish_buffered_batch()
                     .map_err(DataFusionError::from)?;
@@ -174,10 +155,7 @@ impl Iterator for Reader {
     fn next(&mut self) -> Option<Self::Item> {
         let timer = self.metrics.baseline.elapsed_compute().clone();
         let _running = timer.timer();
-        let result = self.read().map_err(|error| match error {
-            ReadError::Store(error) => self.target.error(&error).into(),
-            ReadError::Condition(error) => error,
-        });
+        let result = self.read().map_err(|error| self.target.read_error(error));
         match &result {
             Ok(Some(batch)) => self.metrics.baseline.record_output(batch.num_rows()),
             Ok(None) => self.metrics.baseline.done(),

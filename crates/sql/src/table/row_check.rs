@@ -24,7 +24,7 @@ use datafusion::physical_expr::expressions::{
     BinaryExpr, Column, DynamicFilterPhysicalExpr, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr,
     Literal, NotExpr,
 };
-use lsm::{EncodedRows, Sifted};
+use lsm::{EncodedRows, RowTest, Sifted};
 
 use super::column_range::ColumnRange;
 use super::read_error::ReadError;
@@ -147,10 +147,12 @@ impl RowCheck {
         }
         self.ranges.push(range);
     }
+}
 
-    /// Leaves out the rows of which encoded cells say that a condition does not hold, and says
-    /// which columns [`Self::check`] has to see of the others.
-    pub(super) fn sift(&mut self, rows: &EncodedRows<'_>) -> Result<Sifted, ReadError> {
+impl RowTest for RowCheck {
+    type Error = ReadError;
+
+    fn sift(&mut self, rows: &EncodedRows<'_>) -> Result<Sifted, ReadError> {
         self.left.clear();
         self.checked.clear();
         let mut wanted: Option<BooleanBuffer> = None;
@@ -190,9 +192,7 @@ impl RowCheck {
         Ok(sifted(wanted, &self.checked))
     }
 
-    /// For which of `rows` rows that sifting has left all other conditions hold, by the columns that
-    /// it named.
-    pub(super) fn check(&mut self, columns: &[ArrayRef], rows: usize) -> Result<BooleanBuffer> {
+    fn check(&mut self, columns: &[ArrayRef], rows: usize) -> Result<BooleanBuffer, ReadError> {
         let mut wanted = BooleanBuffer::new_set(rows);
         for &index in &self.left {
             let condition = &mut self.conditions[index];

@@ -18,6 +18,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, SplitPoint, Statistics};
+use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
@@ -36,12 +37,13 @@ use datafusion::physical_plan::{
     apply_expression_roots,
 };
 use futures::stream;
-use lsm::{Form, KeyRange, Snapshot, StoreError};
+use lsm::{Form, KeyRange, ScanRequest, Snapshot, StoreError};
 use types::TableSchema;
 
 use super::fragments::Fragments;
 use super::orders::Choice;
 use super::parts::Parts;
+use super::read_error::ReadError;
 use super::reader::Reader;
 use super::row_filters::RowFilters;
 use super::scan_metrics::{ScanMetrics, note_extent};
@@ -125,13 +127,13 @@ impl ScanExec {
         if partition == 0 {
             self.note_extent()?;
         }
-        Fragments::open(
+        Ok(Fragments::new(
             self.target.clone(),
             self.parts.ranges.get(partition).cloned(),
             &self.filters,
             forms,
             ScanMetrics::new(&self.metrics, partition),
-        )
+        ))
     }
 
     fn with_filters(
@@ -166,8 +168,24 @@ impl ScanExec {
 }
 
 impl ScanTarget {
+    /// What is asked of a range.
+    pub(super) fn request(&self, range: KeyRange) -> ScanRequest {
+        ScanRequest {
+            projection: self.stored.clone(),
+            range,
+            batch_rows: self.batch_rows,
+        }
+    }
+
     pub(super) fn error(&self, error: &StoreError) -> SqlError {
         SqlError::from_store(error, Some(&self.schema.name.to_string()))
+    }
+
+    pub(super) fn read_error(&self, error: ReadError) -> DataFusionError {
+        match error {
+            ReadError::Store(error) => self.error(&error).into(),
+            ReadError::Condition(error) => error,
+        }
     }
 }
 
