@@ -3,7 +3,9 @@
 //! They are parsed here, from tokens, because PostgreSQL's grammar for them is small and the
 //! SQL parser's is that of many dialects at once (`SHOW tables` is a setting's name here). The only
 //! commands that change something for others, `CREATE` and `DROP PROJECTION`, no other dialect has.
+//! [`named`]: those about prepared statements and cursors, which a connection carries out.
 
+pub(crate) mod named;
 mod projection;
 
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -75,6 +77,8 @@ pub(crate) enum ProjectionCommand {
 pub(crate) enum Fault {
     /// A syntax error at this token after the first word.
     At(usize),
+    /// What is wrong with a statement inside.
+    Wrong(SqlError),
     /// Understood and refused.
     Refused(SqlError),
 }
@@ -99,14 +103,6 @@ pub(crate) fn parse(first: &str, rest: &[&Token]) -> Option<Result<Command, Faul
         "RESET" => tokens.reset(),
         "SHOW" => tokens.show(),
         "DISCARD" => tokens.discard(),
-        "DEALLOCATE" => {
-            tokens.skip();
-            Ok(Command::Done("DEALLOCATE"))
-        }
-        "CLOSE" => {
-            tokens.skip();
-            Ok(Command::Done("CLOSE CURSOR"))
-        }
         "UNLISTEN" => {
             tokens.skip();
             Ok(Command::Done("UNLISTEN"))

@@ -24,6 +24,7 @@ mod encoded_aggregate;
 pub mod engine;
 pub mod error;
 mod functions;
+mod interrupt;
 mod join_filters;
 mod join_modes;
 mod join_order;
@@ -43,6 +44,7 @@ mod twin_names;
 mod views;
 pub mod writes;
 
+pub use command::named::{NamedCommand, Steps};
 pub use copy::{CopyFormat, CopyOptions};
 pub use datafusion::arrow;
 pub use datafusion::common::ScalarValue;

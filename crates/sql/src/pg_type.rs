@@ -92,7 +92,8 @@ pub fn field_oid(field: &Field) -> u32 {
         .unwrap_or_else(|| oid(field.data_type()))
 }
 
-fn array_oid(item: u32) -> u32 {
+/// The type of arrays of a type.
+pub(crate) fn array_oid(item: u32) -> u32 {
     match item {
         16 => 1000,
         17 => 1001,
@@ -105,6 +106,8 @@ fn array_oid(item: u32) -> u32 {
         1114 => 1115,
         1184 => 1185,
         NUMERIC => 1231,
+        VARCHAR => 1015,
+        UUID => 2951,
         _ => 1009,
     }
 }
@@ -125,47 +128,68 @@ pub(crate) fn storage(oid: u32) -> (i16, bool, &'static str, &'static str) {
     }
 }
 
-/// A type's name in the standard's words, and its own in `pg_type`.
+/// Types: a name in the standard's words, and the one in `pg_type`.
+const NAMES: [(u32, &str, &str); 39] = [
+    (16, "boolean", "bool"),
+    (17, "bytea", "bytea"),
+    (18, "\"char\"", "char"),
+    (19, "name", "name"),
+    (20, "bigint", "int8"),
+    (21, "smallint", "int2"),
+    (23, "integer", "int4"),
+    (TEXT, "text", "text"),
+    (26, "oid", "oid"),
+    (114, "json", "json"),
+    (142, "xml", "xml"),
+    (650, "cidr", "cidr"),
+    (700, "real", "float4"),
+    (701, "double precision", "float8"),
+    (790, "money", "money"),
+    (829, "macaddr", "macaddr"),
+    (869, "inet", "inet"),
+    (BPCHAR, "character", "bpchar"),
+    (VARCHAR, "character varying", "varchar"),
+    (1082, "date", "date"),
+    (1083, "time without time zone", "time"),
+    (1114, "timestamp without time zone", "timestamp"),
+    (1184, "timestamp with time zone", "timestamptz"),
+    (1186, "interval", "interval"),
+    (1266, "time with time zone", "timetz"),
+    (1560, "bit", "bit"),
+    (1562, "bit varying", "varbit"),
+    (NUMERIC, "numeric", "numeric"),
+    (2950, "uuid", "uuid"),
+    (3802, "jsonb", "jsonb"),
+    (1000, "ARRAY", "_bool"),
+    (1005, "ARRAY", "_int2"),
+    (1007, "ARRAY", "_int4"),
+    (1009, "ARRAY", "_text"),
+    (1015, "ARRAY", "_varchar"),
+    (1016, "ARRAY", "_int8"),
+    (1022, "ARRAY", "_float8"),
+    (1231, "ARRAY", "_numeric"),
+    (2951, "ARRAY", "_uuid"),
+];
+
+/// A type's name in the standard's words, and its own in `pg_type`; those of `text` for others.
 pub(crate) fn names(oid: u32) -> (&'static str, &'static str) {
-    match oid {
-        16 => ("boolean", "bool"),
-        17 => ("bytea", "bytea"),
-        18 => ("\"char\"", "char"),
-        19 => ("name", "name"),
-        20 => ("bigint", "int8"),
-        21 => ("smallint", "int2"),
-        23 => ("integer", "int4"),
-        26 => ("oid", "oid"),
-        114 => ("json", "json"),
-        142 => ("xml", "xml"),
-        650 => ("cidr", "cidr"),
-        700 => ("real", "float4"),
-        701 => ("double precision", "float8"),
-        790 => ("money", "money"),
-        829 => ("macaddr", "macaddr"),
-        869 => ("inet", "inet"),
-        BPCHAR => ("character", "bpchar"),
-        VARCHAR => ("character varying", "varchar"),
-        1082 => ("date", "date"),
-        1083 => ("time without time zone", "time"),
-        1114 => ("timestamp without time zone", "timestamp"),
-        1184 => ("timestamp with time zone", "timestamptz"),
-        1186 => ("interval", "interval"),
-        1266 => ("time with time zone", "timetz"),
-        1560 => ("bit", "bit"),
-        1562 => ("bit varying", "varbit"),
-        NUMERIC => ("numeric", "numeric"),
-        2950 => ("uuid", "uuid"),
-        3802 => ("jsonb", "jsonb"),
-        1000 => ("ARRAY", "_bool"),
-        1005 => ("ARRAY", "_int2"),
-        1007 => ("ARRAY", "_int4"),
-        1009 => ("ARRAY", "_text"),
-        1015 => ("ARRAY", "_varchar"),
-        1016 => ("ARRAY", "_int8"),
-        1022 => ("ARRAY", "_float8"),
-        1231 => ("ARRAY", "_numeric"),
-        2951 => ("ARRAY", "_uuid"),
-        _ => ("text", "text"),
-    }
+    let named = NAMES.iter().find(|(named, ..)| *named == oid);
+    named.map_or(("text", "text"), |&(_, standard, own)| (standard, own))
+}
+
+/// The type of this name, in the standard's words or in `pg_type`'s.
+pub(crate) fn by_name(name: &str) -> Option<u32> {
+    let name = match name {
+        "int" => "integer",
+        "decimal" | "dec" => "numeric",
+        "float" => "double precision",
+        "char" => "character",
+        "timestamp" => "timestamp without time zone",
+        "time" => "time without time zone",
+        other => other,
+    };
+    let named = NAMES.iter();
+    let mut named = named
+        .filter(|(_, standard, own)| *standard != "ARRAY" && [*standard, *own].contains(&name));
+    named.next().map(|(oid, ..)| *oid)
 }

@@ -9,7 +9,6 @@
 //! Dropping the stream, the statement timeout and a cancel request all end the task.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -24,17 +23,17 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use futures::StreamExt;
 use lsm::Snapshot;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
 use crate::context::StatementContext;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
+use crate::interrupt::Interrupt;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
-use crate::rewrite::{column_names, empty_tables, numbers, scalar_subqueries};
+use crate::rewrite::{column_names, empty_tables, numbers, scalar_subqueries, subquery_values};
 
 /// Batches between the query's task and the client.
 const BATCHES_AHEAD: usize = 2;
@@ -46,12 +45,6 @@ pub(crate) struct Query {
     pub(crate) statement: Box<Ast>,
     /// `None` when it is only described.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
-}
-
-/// What ends a running query early.
-pub(crate) struct Limits {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) canceled: watch::Receiver<bool>,
 }
 
 /// Rows in a batch while joins use the disk.
@@ -222,9 +215,8 @@ impl Query {
     pub(crate) async fn start(
         self,
         parameters: Vec<ScalarValue>,
-        mut limits: Limits,
+        mut interrupt: Interrupt,
     ) -> Result<Running, SqlError> {
-        let deadline = limits.timeout.map(|timeout| Instant::now() + timeout);
         let (planned, mut plan) = oneshot::channel();
         let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
         let runtime = self.engine.runtime().handle().clone();
@@ -232,14 +224,12 @@ impl Query {
         let task = EndsTask(task.abort_handle());
         let schema = tokio::select! {
             schema = &mut plan => schema.unwrap_or_else(|_| Err(ended_early())),
-            () = until_canceled(&mut limits.canceled) => Err(SqlError::canceled()),
-            () = until(deadline) => Err(SqlError::timed_out()),
+            error = interrupt.raised() => Err(error),
         }?;
         let stream = Receiving {
             task,
             receiver,
-            canceled: limits.canceled,
-            deadline,
+            interrupt,
         };
         let stream = futures::stream::unfold(Some(stream), Receiving::next).boxed();
         Ok(Running { schema, stream })
@@ -384,21 +374,6 @@ fn ended_early() -> SqlError {
     )
 }
 
-/// Completes at the deadline, if there is one.
-pub(crate) async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Completes when the statement is cancelled.
-pub(crate) async fn until_canceled(canceled: &mut watch::Receiver<bool>) {
-    if canceled.wait_for(|&canceled| canceled).await.is_err() {
-        std::future::pending::<()>().await;
-    }
-}
-
 /// Ends the task when it is dropped.
 struct EndsTask(AbortHandle);
 
@@ -412,8 +387,7 @@ impl Drop for EndsTask {
 struct Receiving {
     task: EndsTask,
     receiver: mpsc::Receiver<Message>,
-    canceled: watch::Receiver<bool>,
-    deadline: Option<Instant>,
+    interrupt: Interrupt,
 }
 
 impl Receiving {
@@ -422,8 +396,7 @@ impl Receiving {
         let mut receiving = state?;
         let message = tokio::select! {
             biased;
-            () = until_canceled(&mut receiving.canceled) => Err(SqlError::canceled()),
-            () = until(receiving.deadline) => Err(SqlError::timed_out()),
+            error = receiving.interrupt.raised() => Err(error),
             message = receiving.receiver.recv() => message.unwrap_or_else(|| Err(ended_early())),
         };
         match message {

@@ -14,14 +14,12 @@ mod snapshots;
 mod transaction;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use futures::StreamExt;
 use lsm::Snapshot;
 use parking_lot::Mutex;
-use tokio::sync::watch;
 use types::CommitPosition;
 
 use crate::command::{Command, ProjectionCommand};
@@ -29,9 +27,10 @@ use crate::context::readable;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
 use crate::functions::session::SessionFacts;
+use crate::interrupt::{Interrupt, Interrupts};
 use crate::outcome::{Description, Outcome};
 use crate::projections;
-use crate::query::{Limits, Query};
+use crate::query::Query;
 use crate::settings::Settings;
 use crate::statement::{Statement, StatementKind};
 use crate::writes::{Lane, Primary};
@@ -73,8 +72,7 @@ pub struct Session {
 /// What running results and cancellers share with the session.
 struct Shared {
     state: Mutex<State>,
-    /// Ends the running statement.
-    cancel: Mutex<Option<watch::Sender<bool>>>,
+    interrupts: Interrupts,
 }
 
 /// Ends a session's running statement, from any thread. Without one it does nothing.
@@ -86,9 +84,7 @@ pub struct Canceller {
 impl Canceller {
     /// Ends the statement that runs now with 57014.
     pub fn cancel(&self) {
-        if let Some(running) = self.shared.cancel.lock().as_ref() {
-            running.send_replace(true);
-        }
+        self.shared.interrupts.cancel();
     }
 }
 
@@ -103,7 +99,7 @@ impl Session {
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
-            cancel: Mutex::new(None),
+            interrupts: Interrupts::new(),
         });
         Ok(Self {
             engine,
@@ -133,11 +129,27 @@ impl Session {
         }
     }
 
+    /// An error if the open transaction has failed: only its end is accepted.
+    pub fn check_not_failed(&self) -> Result<(), SqlError> {
+        self.shared.check_not_failed()
+    }
+
+    /// Fails the open transaction, if there is one: the client has been told of an error.
+    pub fn fail_transaction(&self) {
+        self.shared.fail_transaction();
+    }
+
     /// Ends the statement that runs now, from any thread.
     pub fn canceller(&self) -> Canceller {
         Canceller {
             shared: self.shared.clone(),
         }
+    }
+
+    /// The client asks for more rows of a statement that has begun: they may take all of the statement
+    /// timeout, whatever has passed since the ones before.
+    pub fn resume(&self) {
+        self.begin_interruptible();
     }
 
     /// Parameter types and result columns. `parameter_oids`: what the client declared, 0 for
@@ -169,7 +181,7 @@ impl Session {
                 command(Some(show_schema(&[&Settings::canonical_name(name)])))
             }
             StatementKind::Command(Command::ShowAll) => command(Some(show_all_schema())),
-            StatementKind::Command(_) => command(None),
+            StatementKind::Command(_) | StatementKind::Named(_) => command(None),
             StatementKind::Write(word, write) => {
                 self.shared.check_not_failed()?;
                 self.describe_write(statement, (word, write), parameter_oids)
@@ -215,6 +227,10 @@ impl Session {
             StatementKind::Refused(error) => {
                 self.shared.check_not_failed()?;
                 Err(self.refusal(error))
+            }
+            StatementKind::Named(_) => {
+                let message = "prepared statements and cursors belong to a connection";
+                Err(SqlError::not_supported(message))
             }
             StatementKind::Query(ast) => {
                 self.shared.check_not_failed()?;
@@ -264,8 +280,8 @@ impl Session {
             return Ok(None);
         }
         if !self.is_readable() {
-            let mut canceled = self.cancellation();
-            self.wait_until_readable(&mut canceled).await?;
+            let mut interrupt = self.begin_interruptible();
+            self.wait_until_readable(&mut interrupt).await?;
         }
         let snapshot = self.snapshot();
         // The entry that counts is the one after the pin.
@@ -300,18 +316,15 @@ impl Session {
     }
 
     async fn run(&self, ast: &Ast, parameters: Vec<ScalarValue>) -> Result<Outcome, SqlError> {
-        let mut canceled = self.cancellation();
+        let mut interrupt = self.begin_interruptible();
         let query = self.query(Box::new(ast.clone()), None);
         if query.reads_tables()? {
-            self.wait_until_readable(&mut canceled).await?;
+            self.wait_until_readable(&mut interrupt).await?;
         }
         let snapshot = self.snapshot();
         let position = snapshot.position();
         let query = self.query(query.statement, Some(snapshot));
-        let timeout = self.shared.state.lock().settings.statement_timeout();
-        let running = query
-            .start(parameters, Limits { timeout, canceled })
-            .await?;
+        let running = query.start(parameters, interrupt).await?;
         let tag = if matches!(ast, Ast::Explain { .. }) {
             "EXPLAIN"
         } else {
@@ -353,11 +366,6 @@ impl Session {
         &self.engine
     }
 
-    /// `statement_timeout`
-    pub(crate) fn statement_timeout(&self) -> Option<Duration> {
-        self.shared.state.lock().settings.statement_timeout()
-    }
-
     pub(crate) fn is_in_transaction(&self) -> bool {
         self.shared.state.lock().transaction.is_some()
     }
@@ -382,11 +390,10 @@ impl Session {
         *self.lane.lock() = Some(lane);
     }
 
-    /// What tells the statement that begins now that it is cancelled.
-    pub(crate) fn cancellation(&self) -> watch::Receiver<bool> {
-        let (sender, canceled) = watch::channel(false);
-        *self.shared.cancel.lock() = Some(sender);
-        canceled
+    /// What ends the statement that begins now, at `statement_timeout` at the latest.
+    pub(crate) fn begin_interruptible(&self) -> Interrupt {
+        let timeout = self.shared.state.lock().settings.statement_timeout();
+        self.shared.interrupts.begin(timeout)
     }
 
     async fn projection(&self, command: &ProjectionCommand) -> Result<Outcome, SqlError> {
@@ -456,9 +463,13 @@ impl Session {
 impl Shared {
     /// An error fails the open transaction.
     fn note<T>(&self, result: &Result<T, SqlError>) {
-        if result.is_err()
-            && let Some(transaction) = &mut self.state.lock().transaction
-        {
+        if result.is_err() {
+            self.fail_transaction();
+        }
+    }
+
+    fn fail_transaction(&self) {
+        if let Some(transaction) = &mut self.state.lock().transaction {
             transaction.failed = true;
         }
     }

@@ -18,7 +18,8 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-use crate::command::{self, Command};
+use crate::command::named::NamedCommand;
+use crate::command::{self, Command, Fault};
 use crate::copy::{self, CopyOptions};
 use crate::error::{SqlError, code};
 use crate::lookup::LookUp;
@@ -51,6 +52,8 @@ pub(crate) enum StatementKind {
     Query(Box<Ast>),
     /// Is about the session.
     Command(Command),
+    /// Is about what has a name in a connection.
+    Named(NamedCommand),
     /// Calls a procedure or changes rows, if there is a primary; with its first word.
     Write(&'static str, Write),
     /// Fails when it is run.
@@ -71,6 +74,21 @@ impl Statement {
     /// How its rows are to be written, if it is a COPY.
     pub fn copy(&self) -> Option<&CopyOptions> {
         self.inner.copy.as_ref()
+    }
+
+    /// What it says, if it is about a prepared statement or a cursor: that is for the connection to carry
+    /// out.
+    pub fn named(&self) -> Option<&NamedCommand> {
+        match &self.inner.kind {
+            StatementKind::Named(command) => Some(command),
+            _ => None,
+        }
+    }
+
+    /// Whether it reads or writes rows, or would.
+    pub(crate) fn is_planned(&self) -> bool {
+        let kind = &self.inner.kind;
+        !matches!(kind, StatementKind::Command(_) | StatementKind::Named(_))
     }
 
     /// What it looks up, if it asks for rows by key.
@@ -120,10 +138,15 @@ fn parse_one(sql: &str, tokens: &[TokenWithSpan]) -> Result<Statement, SqlError>
             }
             Keyword::EXPLAIN => parse_query(sql, tokens)?,
             Keyword::COPY => parse_copy(sql, tokens)?,
-            _ => Parsed::of(parse_other(sql, &word.value, &words)?),
+            _ => Parsed::of(parse_other(sql, &word.value, tokens, &words)?),
         },
         Token::LParen => parse_query(sql, tokens)?,
         _ => return Err(near(sql, first)),
+    };
+    let parameters = match &parsed.kind {
+        // Those in there get their values later.
+        StatementKind::Named(NamedCommand::Prepare { .. }) => None,
+        _ => parameters,
     };
     Ok(Statement {
         inner: Arc::new(Inner {
@@ -296,18 +319,26 @@ const WRITES: [&str; 4] = ["CALL", "INSERT", "UPDATE", "DELETE"];
 fn parse_other(
     sql: &str,
     first: &str,
+    tokens: &[TokenWithSpan],
     words: &[&TokenWithSpan],
 ) -> Result<StatementKind, SqlError> {
     let plain: Vec<&Token> = words.iter().map(|token| &token.token).collect();
     let upper = first.to_ascii_uppercase();
-    if let Some(command) = command::parse(&upper, &plain[1..]) {
-        return match command {
-            Ok(command) => Ok(StatementKind::Command(command)),
-            Err(command::Fault::At(index)) => Err(words
-                .get(index + 1)
-                .map_or_else(|| at_end(sql), |token| near(sql, token))),
-            Err(command::Fault::Refused(error)) => Ok(StatementKind::Refused(error)),
-        };
+    let command = command::parse(&upper, &plain[1..]);
+    let command = command.map(|command| command.map(StatementKind::Command));
+    let command = command.or_else(|| {
+        let named = parse_named(sql, &upper, tokens, words)?;
+        Some(named.map(StatementKind::Named))
+    });
+    match command {
+        Some(Ok(kind)) => return Ok(kind),
+        Some(Err(Fault::At(index))) => {
+            let token = words.get(index + 1);
+            return Err(token.map_or_else(|| at_end(sql), |token| near(sql, token)));
+        }
+        Some(Err(Fault::Wrong(error))) => return Err(error),
+        Some(Err(Fault::Refused(error))) => return Ok(StatementKind::Refused(error)),
+        None => {}
     }
     if let Some(word) = WRITES.iter().find(|word| **word == upper) {
         return Ok(StatementKind::Write(word, Write::default()));
@@ -324,12 +355,40 @@ fn parse_other(
             let what = format!("{upper} {}", object.unwrap_or_default());
             Ok(StatementKind::Refused(SqlError::read_only(what.trim_end())))
         }
-        "ANALYZE" | "CHECKPOINT" | "DECLARE" | "DO" | "EXECUTE" | "FETCH" | "LISTEN" | "LOAD"
-        | "MOVE" | "NOTIFY" | "PREPARE" | "SECURITY" => {
+        "ANALYZE" | "CHECKPOINT" | "DO" | "LISTEN" | "LOAD" | "NOTIFY" | "SECURITY" => {
             Ok(StatementKind::Refused(SqlError::not_supported(upper)))
         }
         _ => Err(near(sql, words[0])),
     }
+}
+
+/// A command about what has a name, and the statements in it. `None`: it is none.
+fn parse_named(
+    sql: &str,
+    first: &str,
+    tokens: &[TokenWithSpan],
+    words: &[&TokenWithSpan],
+) -> Option<Result<NamedCommand, Fault>> {
+    let plain: Vec<&Token> = words[1..].iter().map(|token| &token.token).collect();
+    let nested = |index: usize| {
+        let first = words.get(index + 1).ok_or_else(|| at_end(sql))?;
+        let starts = |token: &TokenWithSpan| token.span == first.span && !is_blank(token);
+        let start = tokens.iter().position(starts);
+        parse_one(sql, &tokens[start.expect("it is one of them")..])
+    };
+    let selected = |index: usize| {
+        let (open, close) = (words[index + 1], words[words.len() - 1]);
+        let values = slice(sql, open.span.end, close.span.start);
+        let mut statements = parse(&format!("select {values}")).map_err(|mut error| {
+            error.position = None;
+            error
+        })?;
+        match statements.len() {
+            1 => Ok(statements.remove(0)),
+            _ => Err(near(sql, open)),
+        }
+    };
+    command::named::parse(first, &plain, nested, selected)
 }
 
 /// `syntax error at or near …`

@@ -18,12 +18,10 @@ use futures::StreamExt;
 use oltp::{Refusal, Stop};
 use procedures::{Application, Fault, Prepared, PreparedKind, SqlType};
 use replication::primary::{Answer, CallError, Clients, Ended};
-use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::error::{SqlError, code};
+use crate::interrupt::Interrupt;
 use crate::outcome::{Description, Outcome, ParameterType};
-use crate::query::{until, until_canceled};
 use crate::session::Session;
 use crate::statement::Statement;
 pub(crate) use lane::Lane;
@@ -124,10 +122,10 @@ impl Session {
             .map(|(value, sql_type)| values::datum(value, *sql_type))
             .collect::<Result<_, _>>()?;
         let (procedure, bytes) = prepared.call(&datums).map_err(|r| rejected(&r))?;
-        let mut canceled = self.cancellation();
+        let mut interrupt = self.begin_interruptible();
         let mut lane = self.take_lane(primary)?;
         lane.submit(procedure, bytes).map_err(ended)?;
-        let answer = self.answer(&mut lane, &mut canceled).await?;
+        let answer = self.answer(&mut lane, &mut interrupt).await?;
         self.put_lane_back(lane);
         self.note_seen(answer.position);
         match answer.outcome {
@@ -138,18 +136,11 @@ impl Session {
 
     /// Waits for the answer. When it is no longer waited for the lane is given up: its next answer would
     /// be this one.
-    async fn answer(
-        &self,
-        lane: &mut Lane,
-        canceled: &mut watch::Receiver<bool>,
-    ) -> Result<Answer, SqlError> {
-        let timeout = self.statement_timeout();
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+    async fn answer(&self, lane: &mut Lane, interrupt: &mut Interrupt) -> Result<Answer, SqlError> {
         let unknown = "It was sent to the primary, and may be carried out all the same.";
         tokio::select! {
             answer = lane.answer() => answer.map_err(ended),
-            () = until_canceled(canceled) => Err(SqlError::canceled().with_detail(unknown)),
-            () = until(deadline) => Err(SqlError::timed_out().with_detail(unknown)),
+            error = interrupt.raised() => Err(error.with_detail(unknown)),
         }
     }
 

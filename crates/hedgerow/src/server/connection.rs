@@ -16,7 +16,7 @@ use super::listener::Shared;
 use super::named::Named;
 use super::query;
 use super::startup::Client;
-use super::statement::{Portal, Prepared};
+use super::statement::{Life, Portal, Prepared};
 use super::wire::{Ended, Input, Output};
 use protocol::frontend::{self, Message, Target};
 
@@ -181,6 +181,7 @@ impl<'a> Connection<'a> {
             Err(Trouble::Ended(ended)) => return Err(ended),
             Err(Trouble::Failure(failure)) => {
                 backend::error_response(&failure, &mut output.buffer);
+                self.session.fail_transaction();
                 self.skipping = !simple;
             }
         }
@@ -204,10 +205,10 @@ impl<'a> Connection<'a> {
                 query::execute(self, &portal, rows_max, output).await
             }
             Message::Close(target, name) => {
-                match target {
+                _ = match target {
                     Target::Statement => self.statements.remove(&name),
                     Target::Portal => self.portals.remove(&name),
-                }
+                };
                 backend::close_complete(&mut output.buffer);
                 Ok(())
             }
@@ -222,7 +223,8 @@ impl<'a> Connection<'a> {
         output.flush_if_full().await
     }
 
-    /// Says that the next statement may come. Outside of a transaction no portal outlives this.
+    /// Says that the next statement may come. Outside of a transaction no portal outlives this but those
+    /// that are held.
     fn ready(&mut self, output: &mut Output) {
         let indicator = match self.session.transaction_status() {
             TransactionStatus::Idle => TransactionIndicator::Idle,
@@ -230,7 +232,8 @@ impl<'a> Connection<'a> {
             TransactionStatus::Failed => TransactionIndicator::Failed,
         };
         if indicator == TransactionIndicator::Idle {
-            self.portals.clear();
+            self.portals
+                .retain(|portal| portal.life == Life::Connection);
         }
         backend::ready_for_query(indicator, &mut output.buffer);
     }

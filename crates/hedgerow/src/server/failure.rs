@@ -51,6 +51,14 @@ impl Failure {
         }
     }
 
+    /// With more about it.
+    pub fn with_detail(self, detail: impl Into<String>) -> Self {
+        Self {
+            detail: Some(detail.into()),
+            ..self
+        }
+    }
+
     /// With what can be done about it.
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self {

@@ -3,7 +3,8 @@
 //! One task a connection: [`encryption`] begins TLS, [`startup`] lets the client in,
 //! [`connection`] carries out its messages, [`query`] runs statements through the SQL session, [`copy_out`] sends what COPY copies ([`copy_rows`]). The modules below them know no
 //! sockets: [`protocol`] reads what clients send, [`backend`] writes what they are told,
-//! [`parameter`] has values on the way in, [`statement`] what is prepared.
+//! [`parameter`] has values on the way in, [`statement`] what is prepared, [`named_commands`] what SQL says about that and
+//! about cursors ([`declared_cursor`]).
 //!
 //! Invariants: before a client has proven the password it gets ten seconds, sixteen kilobytes
 //! and one of a bounded number of places ([`handshakes`]), and a wrong password is answered
@@ -18,12 +19,14 @@ pub mod cancel;
 mod connection;
 mod copy_out;
 mod copy_rows;
+mod declared_cursor;
 mod encryption;
 pub mod failure;
 mod handshakes;
 mod idle_limit;
 mod listener;
 mod named;
+mod named_commands;
 mod parameter;
 mod query;
 mod startup;

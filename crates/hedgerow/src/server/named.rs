@@ -52,17 +52,22 @@ impl<T> Named<T> {
         Ok(())
     }
 
-    /// Forgets a thing, if there is one of this name.
-    pub fn remove(&mut self, name: &str) {
-        if let Some(entry) = self.things.remove(name) {
-            self.bytes -= entry.bytes;
-        }
+    /// Forgets a thing; whether there was one of this name.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let removed = self.things.remove(name);
+        self.bytes -= removed.as_ref().map_or(0, |entry| entry.bytes);
+        removed.is_some()
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        self.things.clear();
-        self.bytes = 0;
+        self.retain(|_| false);
+    }
+
+    /// Forgets those that are not to be kept.
+    pub fn retain(&mut self, mut is_kept: impl FnMut(&mut T) -> bool) {
+        self.things.retain(|_, entry| is_kept(&mut entry.thing));
+        self.bytes = self.things.values().map(|entry| entry.bytes).sum();
     }
 
     /// Whether there is one of this name.

@@ -30,6 +30,24 @@ pub fn decode(
     from_text(&text, &parameter.data_type)
 }
 
+/// A value of whatever type as one for a parameter: text is read as that type's.
+pub fn coerced(value: ScalarValue, parameter: &ParameterType) -> Result<ScalarValue, Failure> {
+    let data_type = &parameter.data_type;
+    if value.is_null() {
+        return null(data_type);
+    }
+    if value.data_type() == *data_type {
+        return Ok(value);
+    }
+    match value.try_as_str() {
+        Some(Some(text)) => from_text(text, data_type),
+        _ => value.cast_to(data_type).map_err(|_| {
+            let message = format!("parameter of type {data_type} cannot be taken from {value}");
+            Failure::new("42804", message)
+        }),
+    }
+}
+
 fn null(data_type: &DataType) -> Result<ScalarValue, Failure> {
     ScalarValue::try_from(data_type).map_err(|error| Failure::new("XX000", error.to_string()))
 }

@@ -10,9 +10,13 @@ use sql::{CopyOptions, Description, Outcome, RowStream, ScalarValue, Session, Tr
 use super::backend::{self, ColumnDescription};
 use super::connection::{Connection, Context, Trouble};
 use super::copy_out;
+use super::declared_cursor::DeclaredCursor;
 use super::failure::Failure;
+use super::named_commands;
 use super::parameter;
-use super::statement::{Cursor, Formats, Parsed, Portal, PortalState, Prepared, parse, parse_one};
+use super::statement::{
+    Cursor, Formats, Life, Parsed, Portal, PortalState, Prepared, parse, parse_one,
+};
 use super::wire::Output;
 use protocol::encode::wire_type;
 use protocol::frontend::{Bind, Target};
@@ -33,8 +37,11 @@ pub async fn simple(
     for parsed in &statements {
         let formats = Formats::default();
         let before = connection.session.transaction_status();
-        match start(connection.context(), parsed, Vec::new()).await? {
-            Started::Done(tag) => report_done(&tag, output),
+        match begin(connection, parsed, Vec::new()).await? {
+            Started::Done(done) => {
+                report_done(&done, output);
+                end_portals(connection, before, &done);
+            }
             Started::Copy(rows, options) => copy_out::send(rows, &options, output).await?,
             Started::Rows(rows) => {
                 let encoder = formats.encoder(&rows.schema)?;
@@ -44,7 +51,6 @@ pub async fn simple(
                 complete(cursor.tag, sent.rows, output);
             }
         }
-        drop_portals_of_ended_transaction(connection, before);
     }
     Ok(())
 }
@@ -57,17 +63,29 @@ pub fn prepare(
     parameter_oids: Vec<u32>,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if name.is_empty() {
+        connection.statements.remove(&name);
+    }
+    let prepared = Prepared::new(parse_one(sql)?, parameter_oids);
+    keep_statement(connection, name, prepared, sql.len())?;
+    backend::parse_complete(&mut output.buffer);
+    Ok(())
+}
+
+/// Gives a prepared statement, of so many bytes, its name. Only the unnamed one makes room for the next.
+pub fn keep_statement(
+    connection: &mut Connection<'_>,
+    name: String,
+    prepared: Prepared,
+    sent_bytes: usize,
+) -> Result<(), Failure> {
     if !name.is_empty() && connection.statements.contains(&name) {
         let message = format!("prepared statement {name:?} already exists");
         return Err(Failure::new("42P05", message));
     }
-    connection.statements.remove(&name);
-    let prepared = Prepared::new(parse_one(sql)?, parameter_oids);
     connection
         .statements
-        .insert(name, Arc::new(prepared), sql.len())?;
-    backend::parse_complete(&mut output.buffer);
-    Ok(())
+        .insert(name, Arc::new(prepared), sent_bytes)
 }
 
 /// Makes a portal of a statement and parameters (Bind).
@@ -78,19 +96,19 @@ pub async fn bind(
 ) -> Result<(), Trouble> {
     let prepared = statement(connection, &bind.statement)?;
     if !bind.portal.is_empty() && connection.portals.contains(&bind.portal) {
-        let message = format!("cursor {:?} already exists", bind.portal);
-        return Err(Failure::new("42P03", message).into());
+        return Err(portal_exists(&bind.portal).into());
     }
     let formats = Formats::new(&bind.result_formats)?;
     let sent_bytes = bind.parameters.iter().flatten().map(Bytes::len).sum();
     let (portal, parameters) = (
         bind.portal.clone(),
-        parameters(connection.session, &prepared, bind).await?,
+        parameters(connection, &prepared, bind).await?,
     );
     let portal_state = Portal {
         prepared,
         parameters,
         formats,
+        life: Life::Transaction,
         state: PortalState::Ready,
     };
     connection
@@ -101,14 +119,17 @@ pub async fn bind(
 }
 
 async fn parameters(
-    session: &Session,
+    connection: &mut Connection<'_>,
     prepared: &Prepared,
     bind: Bind,
 ) -> Result<Vec<ScalarValue>, Failure> {
     let formats = Formats::new(&bind.parameter_formats)?;
     let given = bind.parameters.len();
     let types = if prepared.has_parameters() {
-        description(session, prepared).await?.parameters.as_slice()
+        description(connection, prepared)
+            .await?
+            .parameters
+            .as_slice()
     } else {
         &[]
     };
@@ -148,7 +169,7 @@ pub async fn describe(
             (portal.prepared.clone(), portal.formats.clone())
         }
     };
-    let described = description(connection.session, &prepared).await?;
+    let described = description(connection, &prepared).await?;
     if target == Target::Statement {
         let oids = described.parameters.iter().map(|parameter| parameter.oid);
         backend::parameter_description(oids, &mut output.buffer);
@@ -173,10 +194,18 @@ pub async fn execute(
         .portals
         .get_mut(name)
         .ok_or_else(|| no_portal(name))?;
+    if let PortalState::Declared(cursor) = &portal.state {
+        let (cursor, formats) = (cursor.clone(), portal.formats.clone());
+        return execute_declared(connection.session, &cursor, &formats, rows_max, output).await;
+    }
     // Whatever goes wrong from here on, the portal does not run a second time.
     let state = std::mem::replace(&mut portal.state, PortalState::Finished(None));
     let mut cursor = match state {
-        PortalState::Suspended(cursor) => cursor,
+        PortalState::Suspended(cursor) => {
+            connection.session.resume();
+            cursor
+        }
+        PortalState::Declared(_) => unreachable!("it was looked for above"),
         PortalState::Finished(Some(tag)) => {
             complete(tag, 0, output);
             return Ok(());
@@ -189,10 +218,10 @@ pub async fn execute(
             let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
             let parameters = std::mem::take(&mut portal.parameters);
             let before = connection.session.transaction_status();
-            match start(connection.context(), &prepared.parsed, parameters).await? {
-                Started::Done(tag) => {
-                    report_done(&tag, output);
-                    drop_portals_of_ended_transaction(connection, before);
+            match begin(connection, &prepared.parsed, parameters).await? {
+                Started::Done(done) => {
+                    report_done(&done, output);
+                    end_portals(connection, before, &done);
                     return Ok(());
                 }
                 Started::Copy(rows, options) => {
@@ -205,12 +234,7 @@ pub async fn execute(
             }
         }
     };
-    let limit = if rows_max == 0 {
-        u64::MAX
-    } else {
-        u64::from(rows_max)
-    };
-    let sent = send_rows(&mut cursor, limit, output).await?;
+    let sent = send_rows(&mut cursor, limit_of(rows_max), output).await?;
     let state = if sent.suspended {
         backend::portal_suspended(&mut output.buffer);
         PortalState::Suspended(cursor)
@@ -224,11 +248,48 @@ pub async fn execute(
     Ok(())
 }
 
-fn statement(connection: &Connection<'_>, name: &str) -> Result<Arc<Prepared>, Failure> {
-    connection.statements.get(name).cloned().ok_or_else(|| {
-        let message = format!("prepared statement {name:?} does not exist");
-        Failure::new("26000", message)
-    })
+/// Goes on with a cursor that was declared in SQL, which stays what it is.
+async fn execute_declared(
+    session: &Session,
+    declared: &DeclaredCursor,
+    formats: &Formats,
+    rows_max: u32,
+    output: &mut Output,
+) -> Result<(), Trouble> {
+    session.resume();
+    let (limit, encoder) = (limit_of(rows_max), formats.encoder(&declared.schema)?);
+    let mut cursor = Cursor::new(declared.fetch(limit), encoder, "SELECT");
+    let sent = send_rows(&mut cursor, limit, output).await?;
+    match sent.suspended {
+        true => backend::portal_suspended(&mut output.buffer),
+        false => complete(cursor.tag, sent.rows, output),
+    }
+    Ok(())
+}
+
+/// The rows that an Execute message asks for: 0 says all.
+fn limit_of(rows_max: u32) -> u64 {
+    match rows_max {
+        0 => u64::MAX,
+        limit => u64::from(limit),
+    }
+}
+
+/// A prepared statement by its name.
+pub fn statement(connection: &Connection<'_>, name: &str) -> Result<Arc<Prepared>, Failure> {
+    let found = connection.statements.get(name);
+    found.cloned().ok_or_else(|| no_statement(name))
+}
+
+/// There is no prepared statement of this name.
+pub fn no_statement(name: &str) -> Failure {
+    let message = format!("prepared statement {name:?} does not exist");
+    Failure::new("26000", message)
+}
+
+/// There is a portal of this name already.
+pub fn portal_exists(name: &str) -> Failure {
+    Failure::new("42P03", format!("cursor {name:?} already exists"))
 }
 
 fn no_portal(name: &str) -> Failure {
@@ -236,15 +297,17 @@ fn no_portal(name: &str) -> Failure {
 }
 
 /// What a prepared statement takes and gives; found out once.
-async fn description<'p>(
-    session: &Session,
+pub async fn description<'p>(
+    connection: &mut Connection<'_>,
     prepared: &'p Prepared,
 ) -> Result<&'p Description, Failure> {
-    let find_out = || async {
+    let oids = &prepared.parameter_oids;
+    let find_out = async {
         match &prepared.parsed {
-            Parsed::Sql(statement) => Ok(session
-                .describe(statement, &prepared.parameter_oids)
-                .await?),
+            Parsed::Sql(statement) => match statement.named() {
+                Some(command) => named_commands::describe(connection, command, oids).await,
+                None => Ok(connection.session.describe(statement, oids).await?),
+            },
             Parsed::Empty | Parsed::Resync(_) => Ok(Description {
                 parameters: Vec::new(),
                 schema: None,
@@ -258,11 +321,11 @@ async fn description<'p>(
             }
         }
     };
-    prepared.description.get_or_try_init(find_out).await
+    prepared.description.get_or_try_init(|| find_out).await
 }
 
 /// A statement that has begun.
-enum Started {
+pub enum Started {
     /// Nothing to send but what is in here.
     Done(Done),
     /// Rows follow.
@@ -282,34 +345,53 @@ pub struct ResultRows {
 }
 
 /// The result of a command without rows.
-struct Done {
+#[derive(Default)]
+pub struct Done {
     tag: Cow<'static, str>,
     notice: Option<sql::Notice>,
     changed: Vec<(String, String)>,
 }
 
-async fn start(
+impl Done {
+    /// Nothing is to be told but this.
+    pub fn tag(tag: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            tag: tag.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Begins a statement of whatever kind.
+async fn begin(
+    connection: &mut Connection<'_>,
+    parsed: &Parsed,
+    parameters: Vec<ScalarValue>,
+) -> Result<Started, Failure> {
+    match parsed {
+        Parsed::Sql(statement) => match statement.named() {
+            Some(command) => named_commands::run(connection, command, parameters).await,
+            None => start(connection.context(), parsed, parameters).await,
+        },
+        _ => start(connection.context(), parsed, parameters).await,
+    }
+}
+
+/// Begins a statement that is about nothing that has a name in the connection.
+pub async fn start(
     context: Context<'_>,
     parsed: &Parsed,
     parameters: Vec<ScalarValue>,
 ) -> Result<Started, Failure> {
     let rows = match parsed {
         Parsed::Empty => {
-            return Ok(Started::Done(Done {
-                tag: "".into(),
-                notice: None,
-                changed: Vec::new(),
-            }));
+            return Ok(Started::Done(Done::default()));
         }
         Parsed::Resync(table) => {
             let (resync, table) = (context.shared.commands.resync.clone(), table.clone());
             let asked = tokio::task::spawn_blocking(move || resync(table)).await;
             asked.map_err(|error| Failure::new("XX000", error.to_string()))??;
-            return Ok(Started::Done(Done {
-                tag: "RESYNC TABLE".into(),
-                notice: None,
-                changed: Vec::new(),
-            }));
+            return Ok(Started::Done(Done::tag("RESYNC TABLE")));
         }
         Parsed::Verify => {
             let (schema, stream) = (context.shared.commands.verify)()?;
@@ -349,12 +431,26 @@ async fn start(
     })
 }
 
-/// A transaction's end takes its portals with it.
-fn drop_portals_of_ended_transaction(connection: &mut Connection<'_>, before: TransactionStatus) {
-    let idle = TransactionStatus::Idle;
-    if before != idle && connection.session.transaction_status() == idle {
+/// A transaction's end takes its portals with it, and DISCARD ALL all that has a name.
+fn end_portals(connection: &mut Connection<'_>, before: TransactionStatus, done: &Done) {
+    if done.tag == "DISCARD ALL" {
+        connection.statements.clear();
         connection.portals.clear();
+        return;
     }
+    let idle = TransactionStatus::Idle;
+    let has_ended = matches!(done.tag.as_ref(), "COMMIT" | "ROLLBACK") && before != idle;
+    // ROLLBACK TO ends nothing. A chain begins the next transaction at once.
+    if !has_ended || connection.session.transaction_status() != idle {
+        return;
+    }
+    let committed = done.tag == "COMMIT";
+    connection.portals.retain(|portal| {
+        if portal.life == Life::IfCommitted && committed {
+            portal.life = Life::Connection;
+        }
+        portal.life == Life::Connection
+    });
 }
 
 fn report_done(done: &Done, output: &mut Output) {
@@ -416,7 +512,9 @@ async fn send_rows(cursor: &mut Cursor, limit: u64, output: &mut Output) -> Resu
 
 fn complete(tag: &str, rows: u64, output: &mut Output) {
     match tag {
-        "SELECT" => backend::command_complete(&format!("SELECT {rows}"), &mut output.buffer),
+        "SELECT" | "FETCH" => {
+            backend::command_complete(&format!("{tag} {rows}"), &mut output.buffer);
+        }
         other => backend::command_complete(other, &mut output.buffer),
     }
 }

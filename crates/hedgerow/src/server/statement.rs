@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use sql::{CopyOptions, Description, RowStream, ScalarValue};
 use types::TableName;
 
+use super::declared_cursor::DeclaredCursor;
 use super::failure::Failure;
 use protocol::encode::{Format, RowEncoder, Rows, WireType, wire_type};
 
@@ -234,8 +235,21 @@ pub struct Portal {
     pub parameters: Vec<ScalarValue>,
     /// The formats of the result's columns.
     pub formats: Formats,
+    /// How long it stays.
+    pub life: Life,
     /// How far it is.
     pub state: PortalState,
+}
+
+/// How long a portal stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// To the end of its transaction.
+    Transaction,
+    /// Longer, if its transaction is not rolled back.
+    IfCommitted,
+    /// To the end of its connection.
+    Connection,
 }
 
 /// How far a portal is.
@@ -244,6 +258,8 @@ pub enum PortalState {
     Ready,
     /// Some rows have been fetched.
     Suspended(Box<Cursor>),
+    /// It was declared in SQL, and is fetched from there.
+    Declared(DeclaredCursor),
     /// Nothing is left; the tag's first word, if it gave rows.
     Finished(Option<&'static str>),
 }

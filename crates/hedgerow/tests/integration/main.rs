@@ -6,6 +6,7 @@ mod bad_page;
 mod clients;
 mod copy;
 mod copy_out;
+mod cursors;
 mod cut_link;
 mod demo;
 mod differential;

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use lsm::Snapshot;
-use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::Session;
 use crate::error::SqlError;
-use crate::query::{until, until_canceled};
+use crate::interrupt::Interrupt;
 
 impl Session {
     /// Whether the next statement need not wait before it reads a table.
@@ -22,24 +20,19 @@ impl Session {
     /// and holds the position that the client waits for (`hedgerow.wait_for`), and what the primary has answered it.
     pub(super) async fn wait_until_readable(
         &self,
-        canceled: &mut watch::Receiver<bool>,
+        interrupt: &mut Interrupt,
     ) -> Result<(), SqlError> {
         if self.is_readable() {
             return Ok(());
         }
-        let (wait_for, timeout) = {
-            let state = self.shared.state.lock();
-            (state.wait_for(), state.settings.statement_timeout())
-        };
+        let wait_for = self.shared.state.lock().wait_for();
         let waiting = async {
             self.engine.wait_until_caught_up().await?;
             self.engine.wait_until_visible(wait_for).await
         };
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
         tokio::select! {
             waited = waiting => waited,
-            () = until_canceled(canceled) => Err(SqlError::canceled()),
-            () = until(deadline) => Err(SqlError::timed_out()),
+            error = interrupt.raised() => Err(error),
         }
     }
 
