@@ -152,6 +152,7 @@ impl Query {
             .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?;
         let plan = numbers::typed(plan)?;
         let plan = empty_tables::pruned(plan)?;
+        let plan = subquery_values::counted(plan)?;
         Ok(scalar_subqueries::single(plan)?)
     }
 

@@ -4,18 +4,22 @@
 //! * [`system`]: what clients ask of the system catalogs.
 //! * [`from_functions`]: functions in the place of tables.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
+//! * [`function_call`]: a call as the parser would give it.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
 //! * [`numbers`]: the types of integer literals.
 //! * [`empty_tables`]: what reads only catalogs without rows.
+//! * [`subquery_values`]: EXISTS and IN in the place of a value.
 //! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
 
 pub(crate) mod arrays;
 pub(crate) mod column_names;
 pub(crate) mod empty_tables;
 pub(crate) mod from_functions;
+mod function_call;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod scalar_subqueries;
+pub(crate) mod subquery_values;
 pub(crate) mod system;

@@ -7,12 +7,13 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, LambdaFunction, LambdaFunctionParameter, LambdaSyntax,
-    ObjectName, OneOrManyWithParens, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem,
-    SetExpr, Statement as Ast, TableAlias, TableFactor, TableWithJoins, Value, VisitMut,
-    VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr,
+    Ident, LambdaFunction, LambdaFunctionParameter, LambdaSyntax, ObjectName, OneOrManyWithParens,
+    OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast,
+    TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
+
+use super::function_call::call;
 
 /// Puts what DataFusion knows in the place of every array out of a subquery.
 pub(crate) fn rewrite(statement: &mut Ast) {
@@ -64,11 +65,8 @@ fn transformed(query: &Query) -> Option<Expr> {
         body: Box::new(only_column(select)?.clone()),
         syntax: LambdaSyntax::Arrow,
     };
-    Some(call(
-        "array_transform",
-        vec![array, Expr::Lambda(lambda)],
-        None,
-    ))
+    let arguments = [array, Expr::Lambda(lambda)];
+    Some(call("array_transform", arguments, Vec::new()))
 }
 
 /// The array that a relation goes through, and the name of its elements.
@@ -112,17 +110,13 @@ fn aggregated(query: &mut Query) -> Option<Expr> {
     };
     let column = only_column(select)?.clone();
     query.order_by = None;
-    let order = order.into_iter().map(|by| by_value(by, &column)).collect();
-    let array = call("array_agg", vec![column], Some(order));
+    let order: Vec<OrderByExpr> = order.into_iter().map(|by| by_value(by, &column)).collect();
+    let order = (!order.is_empty()).then_some(FunctionArgumentClause::OrderBy(order));
+    let array = call("array_agg", [column], Vec::from_iter(order));
     select.projection = vec![SelectItem::UnnamedExpr(array)];
-    Some(call(
-        "coalesce",
-        vec![
-            Expr::Subquery(Box::new(query.clone())),
-            call("make_array", Vec::new(), None),
-        ],
-        None,
-    ))
+    let rows = Expr::Subquery(Box::new(query.clone()));
+    let empty = call("make_array", [], Vec::new());
+    Some(call("coalesce", [rows, empty], Vec::new()))
 }
 
 /// What a query is ordered by; `None` for an order that is not a list of expressions.
@@ -165,30 +159,6 @@ fn only_column(select: &Select) -> Option<&Expr> {
         [SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }] => Some(expr),
         _ => None,
     }
-}
-
-fn call(name: &str, args: Vec<Expr>, order: Option<Vec<OrderByExpr>>) -> Expr {
-    let args = args.into_iter();
-    let clauses = order.filter(|order| !order.is_empty());
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: args
-                .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))
-                .collect(),
-            clauses: clauses
-                .into_iter()
-                .map(FunctionArgumentClause::OrderBy)
-                .collect(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 #[cfg(test)]

@@ -9,13 +9,14 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr,
-    Statement as Ast, TableAlias, TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query,
+    Select, SelectItem, SetExpr, Statement as Ast, TableAlias, TableAliasColumnDef, TableFactor,
+    Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::function_call::{call, call_with};
 use crate::pg_catalog::expanded;
 
 /// Functions that give rows.
@@ -51,7 +52,7 @@ impl VisitorMut for Tables {
         if SERIES.contains(&function.as_str()) && alias.columns.is_empty() {
             alias.columns = vec![column(alias.name.clone())];
         } else if VALUES.contains(&function.as_str()) {
-            let call = call(name.clone(), args.args.clone());
+            let call = call_with(name.clone(), args.args.clone(), Vec::new());
             *factor = one_row(call, alias.clone());
         }
         ControlFlow::Continue(())
@@ -72,11 +73,7 @@ impl VisitorMut for Tables {
                 .ends_with("regclass")
             && is_made_up(name)
         {
-            let argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(name.as_ref().clone()));
-            *expr = call(
-                ObjectName::from(vec![Ident::new("to_regclass")]),
-                vec![argument],
-            );
+            *expr = call("to_regclass", [name.as_ref().clone()], Vec::new());
         }
         if let Some(numbers) = subscripts(expr) {
             *expr = numbers;
@@ -84,8 +81,7 @@ impl VisitorMut for Tables {
         if let Expr::Function(function) = expr
             && last_word(&function.name).is_some_and(|word| word == expanded::NAME)
         {
-            let argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(expr.clone()));
-            *expr = call(ObjectName::from(vec![Ident::new("unnest")]), vec![argument]);
+            *expr = call("unnest", [expr.clone()], Vec::new());
         }
         ControlFlow::Continue(())
     }
@@ -103,15 +99,14 @@ fn subscripts(expr: &Expr) -> Option<Expr> {
         return None;
     };
     let array = arguments.args.first()?.clone();
-    let named = |name: &str, args| call(ObjectName::from(vec![Ident::new(name)]), args);
-    let unnamed = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
+    let cardinality = ObjectName::from(vec![Ident::new("cardinality")]);
     let one = Value::Number("1".to_owned(), false).with_empty_span();
-    let bounds = vec![
-        unnamed(Expr::Value(one)),
-        unnamed(named("cardinality", vec![array])),
+    let bounds = [
+        Expr::Value(one),
+        call_with(cardinality, vec![array], Vec::new()),
     ];
-    let numbers = named("generate_series", bounds);
-    Some(named("unnest", vec![unnamed(numbers)]))
+    let numbers = call("generate_series", bounds, Vec::new());
+    Some(call("unnest", [numbers], Vec::new()))
 }
 
 /// Whether an expression surely gives a text, and not always the same.
@@ -138,11 +133,7 @@ fn field_of_row(expr: &Expr) -> Option<Expr> {
     };
     let name = Value::SingleQuotedString(field.value.clone()).with_empty_span();
     let arguments = [row.as_ref().clone(), Expr::Value(name)];
-    let arguments = arguments.map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)));
-    Some(call(
-        ObjectName::from(vec![Ident::new("get_field")]),
-        arguments.to_vec(),
-    ))
+    Some(call("get_field", arguments, Vec::new()))
 }
 
 fn last_word(name: &ObjectName) -> Option<String> {
@@ -186,23 +177,6 @@ fn select(item: SelectItem) -> Query {
         select.projection = vec![item];
     }
     query
-}
-
-fn call(name: ObjectName, args: Vec<FunctionArg>) -> Expr {
-    Expr::Function(Function {
-        name,
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args,
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 #[cfg(test)]

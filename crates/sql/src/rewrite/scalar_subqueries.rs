@@ -4,13 +4,14 @@
 //! row. DataFusion takes a correlated one only if it can tell that there is no second row. The
 //! pass collects the rows of every other one in a list, which
 //! [`OnlyElement`](crate::functions::only_element) takes the value from: outside of the
-//! subquery, so that only rows that are asked for can fail.
+//! subquery, so that only rows that are asked for can fail. One that is limited to a row takes the first.
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::functions_aggregate::array_agg::array_agg_udaf;
+use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
@@ -36,7 +37,17 @@ fn one(expr: Expr, only: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
     let Expr::ScalarSubquery(subquery) = expr else {
         return Ok(Transformed::no(expr));
     };
-    if subquery.outer_ref_columns.is_empty() || has_one_row(&subquery.subquery) {
+    if subquery.outer_ref_columns.is_empty() {
+        return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
+    }
+    if let Some(first) = first_row(&subquery.subquery)? {
+        let subquery = Subquery {
+            subquery: Arc::new(first),
+            ..subquery
+        };
+        return Ok(Transformed::yes(Expr::ScalarSubquery(subquery)));
+    }
+    if has_one_row(&subquery.subquery) {
         return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
     }
     let inner = Arc::unwrap_or_clone(subquery.subquery);
@@ -53,6 +64,46 @@ fn one(expr: Expr, only: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
     });
     let value = ScalarFunction::new_udf(only.clone(), vec![subquery]);
     Ok(Transformed::yes(Expr::ScalarFunction(value)))
+}
+
+/// `SELECT x … ORDER BY y LIMIT 1` as the first x by y: DataFusion cannot limit the rows of a correlated
+/// subquery, but aggregates them. `None`: the plan is none of this form.
+fn first_row(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+    let LogicalPlan::Limit(limit) = plan else {
+        return Ok(None);
+    };
+    if !is_literal(limit.fetch.as_deref(), 1) || !is_literal(limit.skip.as_deref(), 0) {
+        return Ok(None);
+    }
+    // The planner projects again where it orders by what is not selected.
+    let (value, sorted) = match limit.input.as_ref() {
+        LogicalPlan::Projection(projection)
+            if matches!(projection.input.as_ref(), LogicalPlan::Sort(_)) =>
+        {
+            (projection.expr[0].clone().unalias(), &projection.input)
+        }
+        other => (Expr::from(other.schema().qualified_field(0)), &limit.input),
+    };
+    let (rows, order) = match sorted.as_ref() {
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => (&sort.input, sort.expr.clone()),
+        _ => (sorted, Vec::new()),
+    };
+    let first =
+        AggregateFunction::new_udf(first_value_udaf(), vec![value], false, None, order, None);
+    let first = LogicalPlanBuilder::from(rows.as_ref().clone())
+        .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(first)])?
+        .build()?;
+    Ok(Some(first))
+}
+
+/// Whether a limit, or an offset that is 0 where it is not there, is this number.
+fn is_literal(expr: Option<&Expr>, number: i64) -> bool {
+    match expr {
+        None => number == 0,
+        Some(Expr::Literal(ScalarValue::Int64(Some(value)), _)) => *value == number,
+        Some(Expr::Literal(ScalarValue::Int32(Some(value)), _)) => i64::from(*value) == number,
+        Some(_) => false,
+    }
 }
 
 /// Whether a plan gives no more than one row, as far as DataFusion can tell.

@@ -278,6 +278,82 @@ async fn answers_are_those_of_postgresql() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Subqueries in the place of values, and what they are for each row.
+const SUBQUERIES: &[(&str, &[&str])] = &[
+    (
+        "select a, exists (select 1 from v w where w.a = v.a + 1) from v order by a",
+        &["1|true", "2|true", "3|false"],
+    ),
+    (
+        "select a, not exists (select w.l from v w where w.l = v.l order by w.a) from v order by a",
+        &["1|false", "2|false", "3|true"],
+    ),
+    (
+        "select exists (select 1 from v where a > 9), exists (select 1 from v), not exists (select 1 from v limit 0)",
+        &["false|true|true"],
+    ),
+    (
+        "select a in (select a from v where a < 2), a not in (select a + 1 from v), l in (select l from v), \
+         l in (select l from v where a = 1), l in (select l from v where a > 9) from v order by a",
+        &[
+            "true|true|true|true|false",
+            "false|false|true|false|false",
+            "false|false|NULL|NULL|false",
+        ],
+    ),
+    (
+        "select 1 in (select l from v), 1 not in (select l from v), 7 not in (select l from v)",
+        &["NULL|NULL|false"],
+    ),
+    (
+        "select a, 2 in (select w.a from v w where w.b = v.b) from v order by a",
+        &["1|true", "2|true", "3|false"],
+    ),
+    (
+        "select a, a in (select w.l - 6 from v w order by w.a), exists (select 1 from v where a = 2) from v order by 1",
+        &["1|true|true", "2|true|true", "3|NULL|true"],
+    ),
+    (
+        "select sum(case when a in (select a from v where k) then 1 else 10 end) from v",
+        &["21"],
+    ),
+    (
+        "select sum((select count(*) from v w where w.a = v.a and w.k)), \
+         sum((select w.l from v w where w.a = v.a)) from v",
+        &["1|15"],
+    ),
+    (
+        "select count(*) from v where case when a = 3 then exists (select 1 from v where k) else l in (select 8) end",
+        &["2"],
+    ),
+    (
+        "select a, (select w.a from v w where w.b = v.b order by w.a desc limit 1) from v order by a",
+        &["1|2", "2|2", "3|NULL"],
+    ),
+    (
+        "select a, (select w.c * 2 from v w where w.b = v.b order by w.a limit 1) from v order by a",
+        &["1|21.00", "2|21.00", "3|NULL"],
+    ),
+    (
+        "select a, (select w.b is null from v w where w.a = v.a limit 1) from v order by a",
+        &["1|false", "2|false", "3|true"],
+    ),
+];
+
+#[tokio::test]
+async fn subqueries_are_values() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let mut wrong = Vec::new();
+    for (text, expected) in SUBQUERIES {
+        match run(&session, text).await {
+            Ok(rows) if rows == *expected => {}
+            other => wrong.push(format!("{text}\n  expected {expected:?}\n  got {other:?}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[tokio::test]
 async fn key_bounds_give_the_same_rows_as_no_bounds() {
     let mut fixture = Fixture::new();
