@@ -7,6 +7,7 @@
 
 use bytes::{Buf, Bytes};
 
+use crate::encode::binary::is_text_like;
 use crate::encode::wire_type::{element_of, oid};
 use crate::encode::{array, datetime, number};
 
@@ -87,18 +88,7 @@ pub fn text_of_binary(type_oid: u32, value: Bytes) -> Result<String, BinaryError
         }
         (oid::JSONB, 1..) if rest.get_u8() == 1 => return utf8(rest.to_vec()),
         (oid::BYTEA, _) => return Ok(hex_text(&value)),
-        (
-            oid::TEXT
-            | oid::VARCHAR
-            | oid::BPCHAR
-            | oid::NAME
-            | oid::CHAR
-            | oid::JSON
-            | oid::XML
-            | oid::UNKNOWN
-            | 0,
-            _,
-        ) => return utf8(value.to_vec()),
+        _ if type_oid == 0 || is_text_like(type_oid) => return utf8(value.to_vec()),
         _ if element_of(type_oid).is_some() => return array_text(value),
         _ => return Err(BinaryError::Value(type_oid)),
     };

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
+use testbed::bank::single_value;
 use testbed::free_port::free_port;
 use testbed::patience::wait_for;
 use testbed::postgres_server::Shutdown;
@@ -25,6 +26,8 @@ use crate::web::get;
 
 /// pgbench's scale: eight million accounts, so that the copy is still going on when its picture is taken.
 const SCALE: &str = "80";
+/// So many transactions have been applied when the picture of the stream is taken.
+const LOAD_ON_ITS_WAY: u64 = 10_000;
 
 #[test]
 #[ignore = "writes into the documentation, and needs a browser"]
@@ -53,7 +56,11 @@ fn the_page_while_copying_streaming_and_without_its_source() -> Result<()> {
         "prepared",
     ];
     let mut load = pgbench(&postgres, &load)?;
-    sleep(Duration::from_secs(15));
+    wait_for("the load to be on its way", || {
+        let rows = "select count(*) from pgbench_history";
+        let rows: u64 = single_value(&mut hedgerow.connect()?, rows)?.parse()?;
+        Ok((rows >= LOAD_ON_ITS_WAY).then_some(()))
+    })?;
     take(port, "streaming", Duration::from_secs(4))?;
     load.wait()?;
     postgres.stop(Shutdown::Fast)?;

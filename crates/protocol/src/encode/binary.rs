@@ -15,7 +15,7 @@ pub fn has_text_source(oid: u32) -> bool {
 }
 
 /// Whether a type's binary form is its text.
-fn is_text_like(oid: u32) -> bool {
+pub(crate) fn is_text_like(oid: u32) -> bool {
     matches!(
         oid,
         oid::TEXT
