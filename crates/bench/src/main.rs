@@ -16,15 +16,17 @@
 //! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
 //! * [`anticache`]: the primary with data larger than memory, beside InnoDB, memcached and RocksDB, and
 //!   what tracking costs.
+//! * [`accounts`]: a table that is asked by key, its copy, and who asks.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
 //! * [`choice`], [`side_process`], [`peers_program`]: who takes part, and how a process of theirs is built and run.
 //! * [`run_log`]: what need not be run again.
 //! * [`background`]: the threads of a store of ours; [`primary_threads`]: those of the primary.
 //! * [`direct_file`], [`reads_ahead`]: files read past the page cache.
-//! * [`quantiles`]: how long most of many things took.
+//! * [`quantiles`]: how long most of many things took; [`processor_time`], [`resident_memory`]: what processes use.
 //! * [`results`]: the table and the JSON file.
 
+mod accounts;
 mod anticache;
 mod background;
 mod caching;
@@ -38,10 +40,12 @@ mod many_trees;
 mod pages;
 mod peers_program;
 mod primary_threads;
+mod processor_time;
 mod projections;
 mod quantiles;
 mod reads_ahead;
 mod replica;
+mod resident_memory;
 mod results;
 mod run_log;
 mod side_process;

@@ -26,7 +26,6 @@
 mod figures;
 mod freshness;
 mod phase;
-mod processor_time;
 mod queries;
 mod row_text;
 mod source;

@@ -8,12 +8,13 @@ use anyhow::{Context, Result};
 use postgres::Client;
 use testbed::Hedgerow;
 
+use crate::processor_time;
 use crate::quantiles::Quantiles;
 
 use super::queries::{self, Asked, Query};
 use super::source::{Database, Source};
 use super::writers::{self, Work, Written};
-use super::{Plan, freshness, processor_time};
+use super::{Plan, freshness};
 
 /// Which one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use contender::disk_use::bytes_on_disk;
 use contender::{Arguments, BatchTimes, Report, WINDOW_ROWS};
 use env::Env;
@@ -29,6 +29,7 @@ use super::starvation::{self, Watched};
 use super::tables::{BATCH_ROWS, CLASSES, Class, LOADED, Table, end_of, tables};
 use crate::background::{Background, IDLE};
 use crate::quantiles::Quantiles;
+use crate::resident_memory;
 
 /// Rows that are loaded at a time.
 const LOADED_ROWS: u64 = 4 << 10;
@@ -98,7 +99,7 @@ pub fn measure(folder: &Path, options: StoreOptions, sizes: &Sizes) -> Result<Tr
             .zip(read.look_ups.map(Quantiles::of))
             .collect(),
         scans: Quantiles::of(read.scans),
-        resident_bytes_max: resident_bytes_max()?,
+        resident_bytes_max: resident_memory::peak_bytes(std::process::id())?,
         open_files_max: watched.open_files_max,
         rows_checked,
         load_seconds,
@@ -219,13 +220,4 @@ fn trees(store: &Store, tables: &[Table], watched: &Watched, sizes: &Sizes) -> V
         }
     };
     tables.iter().map(report).collect()
-}
-
-/// The most memory that this process ever had.
-fn resident_bytes_max() -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    let kibibytes: u64 = kibibytes.context("Linux tells VmHWM")?.parse()?;
-    Ok(kibibytes << 10)
 }

@@ -10,34 +10,22 @@
 //!
 //! The asking process shares the machine's processors with the servers, as an application does.
 
-mod client;
-
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
-use testbed::{
-    Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer, hedgerow_process, postgres_server,
-};
 
 use crate::Scale;
+use crate::accounts::{self, Client, Login};
 use crate::quantiles::Quantiles;
 use crate::results::Results;
 
-use client::{Client, Login};
-
-const DATABASE: &str = "postgres";
 const PEER: &str = "postgresql";
 /// Statements in a pipelined batch.
 const BATCH: usize = 128;
 /// Connections that ask one by one.
 const CONNECTIONS: u64 = 16;
-/// How long the copy may take.
-const COPY_LIMIT: Duration = Duration::from_secs(1800);
 
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
@@ -80,21 +68,11 @@ struct Measured {
 pub fn run(scale: Scale) -> Result<Results> {
     let plan = Plan::of(scale);
     let folder = TempDir::with_prefix("bench-lookup-")?;
-    let postgres = publisher(plan)?;
-    let hedgerow = copied(&postgres, folder.path())?;
+    let postgres = accounts::publisher(plan.rows)?;
+    let hedgerow = accounts::copied(&postgres, folder.path(), &["--memory", "1GiB"])?;
     let servers = [
-        Login {
-            port: postgres.port(),
-            user: postgres_server::USER.to_owned(),
-            password: postgres_server::PASSWORD.to_owned(),
-            database: DATABASE.to_owned(),
-        },
-        Login {
-            port: hedgerow.port(),
-            user: hedgerow_process::USER.to_owned(),
-            password: hedgerow.password()?,
-            database: hedgerow_process::DATABASE.to_owned(),
-        },
+        accounts::login_of_postgres(&postgres),
+        accounts::login_of_hedgerow(&hedgerow)?,
     ];
     let mut measured = [Measured::default(), Measured::default()];
     // The first round only warms up.
@@ -126,42 +104,10 @@ fn note(results: &mut Results, measured: &Measured, peer: Option<&str>) {
     results.median_figure(rate, &measured.one_by_one, "rows/s", peer);
 }
 
-fn publisher(plan: Plan) -> Result<PostgresServer> {
-    let postgres = PostgresServer::start(PostgresOptions::default().with("shared_buffers", "1GB"))?;
-    let rows = plan.rows;
-    postgres.execute(
-        DATABASE,
-        &format!(
-            "create table accounts (
-                 id bigint primary key, owner text, balance numeric(12,2), opened timestamptz, note text);
-             insert into accounts
-                 select i, 'owner ' || i % 1000, i % 100000 / 100.0, now() - i * interval '1 minute',
-                        md5(i::text)
-                 from generate_series(1, {rows}) i;"
-        ),
-    )?;
-    postgres.execute(DATABASE, "vacuum analyze accounts")?;
-    Ok(postgres)
-}
-
-fn copied(postgres: &PostgresServer, folder: &Path) -> Result<Hedgerow> {
-    let options = HedgerowOptions::new(postgres.url(DATABASE), &folder.join("hedgerow"))?
-        .with(&["--memory", "1GiB"]);
-    let mut hedgerow = Hedgerow::start(options)?;
-    hedgerow.wait_ready_at_most(COPY_LIMIT)?;
-    Ok(hedgerow)
-}
-
-/// Ids in random order, the same for both servers.
-fn ids(plan: Plan, seed: u64) -> impl FnMut() -> i64 {
-    let mut random = StdRng::seed_from_u64(seed);
-    move || random.random_range(1..=plan.rows as i64)
-}
-
 /// Rows a second on one connection with batches ahead.
 fn pipelined(login: &Login, plan: Plan, round: u64) -> Result<f64> {
     let mut client = Client::connect(login)?;
-    let mut id = ids(plan, round);
+    let mut id = accounts::ids(plan.rows, round);
     let mut batch = || -> Vec<i64> { (0..BATCH).map(|_| id()).collect() };
     let start = Instant::now();
     let mut asked = batch();
@@ -185,7 +131,7 @@ fn pipelined(login: &Login, plan: Plan, round: u64) -> Result<f64> {
 fn one_by_one(login: &Login, plan: Plan, round: u64) -> Result<(f64, Quantiles)> {
     let ask = |connection: u64| -> Result<Vec<Duration>> {
         let mut client = Client::connect(login)?;
-        let mut id = ids(plan, round * CONNECTIONS + connection);
+        let mut id = accounts::ids(plan.rows, round * CONNECTIONS + connection);
         let mut latencies = Vec::new();
         let start = Instant::now();
         while start.elapsed().as_secs_f64() < plan.seconds {

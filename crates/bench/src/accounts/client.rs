@@ -12,6 +12,7 @@ use postgres_protocol::IsNull;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
+use testbed::patience::PATIENCE;
 
 const STATEMENT: &str = "look_up";
 const SQL: &str = "select id, owner, balance, opened, note from accounts where id = $1";
@@ -44,6 +45,7 @@ impl Client {
     /// Connects, proves the password and prepares the statement.
     pub fn connect(login: &Login) -> Result<Self> {
         let socket = TcpStream::connect(("127.0.0.1", login.port))?;
+        socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_nodelay(true)?;
         let mut client = Self {
             socket,
