@@ -9,6 +9,7 @@
 //! * [`many_trees`]: a thousand trees in one store, a fifth of them written.
 //! * [`caching`]: what merges leave of a cache, beside other cache policies and RocksDB.
 //! * [`lookup`]: rows by key over the wire, beside PostgreSQL.
+//! * [`hostile`]: honest clients beside slow, half-open and guessing ones.
 //! * [`htap`]: CH-benCHmark's queries while orders are entered at the source.
 //! * [`projections`]: queries with and without another order of a table, and what keeping it costs.
 //! * [`tpch`]: the 22 queries of TPC-H, beside PostgreSQL, DuckDB and DataFusion on Parquet.
@@ -33,6 +34,7 @@ mod caching;
 mod chart;
 mod choice;
 mod direct_file;
+mod hostile;
 mod htap;
 mod limits;
 mod lookup;
@@ -76,6 +78,8 @@ enum Experiment {
     Replica(Common),
     /// Rows by key over the wire, pipelined and one by one
     Lookup(Common),
+    /// Honest clients beside a thousand slow, a thousand half-open and a hundred guessing ones
+    Hostile(Common),
     /// The 22 queries of TPC-H, after merges and with a tenth of the rows changed
     Tpch(Common),
     /// Queries back to back while the source changes 20,000 rows a second: rate and freshness
@@ -219,6 +223,11 @@ fn run(arguments: Arguments) -> Result<()> {
         }
         Experiment::Lookup(common) => {
             let results = lookup::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Hostile(common) => {
+            let results = hostile::run(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
