@@ -1,6 +1,8 @@
 //! What people connect with: psql, psycopg, SQLAlchemy, JDBC, tokio-postgres, sqlx, and our own
 //! `hedgerow sql`.
 
+mod sqlx;
+
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -172,6 +174,10 @@ with psycopg.connect('') as connection:
     assert rows == (10,), rows
     cursor = connection.cursor(binary=True)
     assert cursor.execute('select id, weight, open from orders where id = %s', (8,)).fetchone() == (8, 2.0, True)
+    with connection.cursor('portions') as portions:  # a cursor of the server
+        portions.execute('select id from orders where id > %s order by id', (90,))
+        portions.itersize = 4
+        assert [row[0] for row in portions] == list(range(91, 102))
 ";
     run(
         &replica,
@@ -234,22 +240,26 @@ class Probe {
 }
 "#;
 
-/// The same program at the source and at the replica; both have to print the same.
-fn ensure_told_the_same(replica: &Replica, program: impl Fn() -> Command) -> Result<()> {
-    let mut at_source = program();
-    at_source
+/// Runs a program that finds the source by the same variables.
+fn run_at_source(replica: &Replica, program: &mut Command) -> Result<String> {
+    program
         .env("PGHOST", "127.0.0.1")
         .env("PGPORT", replica.postgres.port().to_string())
         .env("PGUSER", postgres_server::USER)
         .env("PGPASSWORD", postgres_server::PASSWORD)
         .env("PGDATABASE", crate::replica::DATABASE);
-    let expected = at_source.output()?;
+    let output = program.output()?;
     ensure!(
-        expected.status.success(),
+        output.status.success(),
         "at the source: {}",
-        String::from_utf8_lossy(&expected.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
-    let expected = String::from_utf8_lossy(&expected.stdout).into_owned();
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The same program at the source and at the replica; both have to print the same.
+fn ensure_told_the_same(replica: &Replica, program: impl Fn() -> Command) -> Result<()> {
+    let expected = run_at_source(replica, &mut program())?;
     let told = run(replica, &mut program())?;
     let differences = differences(&expected, &told);
     ensure!(
