@@ -35,6 +35,7 @@ use crate::join_order;
 use crate::lookup::shape::Shape;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::projection_choice::ProjectionChoice;
+use crate::running_queries::RunningQueries;
 use crate::session::{Session, SessionStart};
 use crate::twin_names;
 use crate::writes::Primary;
@@ -100,6 +101,8 @@ pub struct Engine {
     pub(crate) system: SystemCatalog,
     /// Functions, rules and configuration; each statement runs on a clone.
     pub(crate) state: SessionState,
+    /// How many queries run.
+    pub(crate) running: RunningQueries,
     /// What takes writes, if anything does.
     primary: OnceLock<Primary>,
     /// Once true it stays true.
@@ -141,6 +144,7 @@ impl Engine {
             status,
             system,
             state,
+            running: RunningQueries::default(),
             primary: OnceLock::new(),
             caught_up: AtomicBool::new(false),
             runtime: Some(runtime),

@@ -36,6 +36,7 @@ mod projection_choice;
 mod projections;
 mod query;
 mod rewrite;
+mod running_queries;
 pub mod session;
 mod settings;
 pub mod statement;

@@ -34,6 +34,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
 use crate::rewrite::{column_names, empty_tables, numbers, scalar_subqueries, subquery_values};
+use crate::running_queries::RunningQuery;
 
 /// Batches between the query's task and the client.
 const BATCHES_AHEAD: usize = 2;
@@ -221,8 +222,12 @@ impl Query {
         let (planned, mut plan) = oneshot::channel();
         let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
         let runtime = self.engine.runtime().handle().clone();
+        let running = self.engine.running.begin();
         let task = runtime.spawn(self.run(parameters, planned, sender));
-        let task = EndsTask(task.abort_handle());
+        let task = EndsTask {
+            task: task.abort_handle(),
+            _running: running,
+        };
         let schema = tokio::select! {
             schema = &mut plan => schema.unwrap_or_else(|_| Err(ended_early())),
             error = interrupt.raised() => Err(error),
@@ -286,7 +291,10 @@ impl Query {
         joins: Joins,
     ) -> Result<(SchemaRef, RowStream), SqlError> {
         let mut state = self.engine.state.clone();
-        joins.configure(state.config_mut().options_mut());
+        let options = state.config_mut().options_mut();
+        options.execution.batch_size =
+            ConfigNonZeroUsize::try_new(self.engine.running.batch_rows()).expect("is not zero");
+        joins.configure(options);
         state.mark_start_execution();
         let fields = parameters
             .iter()
@@ -375,12 +383,15 @@ fn ended_early() -> SqlError {
     )
 }
 
-/// Ends the task when it is dropped.
-struct EndsTask(AbortHandle);
+/// Ends the task when it is dropped; until then the query counts among those that run.
+struct EndsTask {
+    task: AbortHandle,
+    _running: RunningQuery,
+}
 
 impl Drop for EndsTask {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
