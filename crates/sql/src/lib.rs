@@ -17,6 +17,7 @@
 //!
 //! Does not: speak the wire protocol, write into trees.
 
+mod cast_parameters;
 mod command;
 mod context;
 pub mod copy;

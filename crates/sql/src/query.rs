@@ -26,6 +26,7 @@ use lsm::Snapshot;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
+use crate::cast_parameters;
 use crate::context::StatementContext;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
@@ -165,9 +166,12 @@ impl Query {
             .collect();
         let plan = self.logical_plan(&self.engine.state, fields)?;
         let inferred = plan.get_parameter_fields()?;
+        let cast = cast_parameters::types(&plan)?;
         let parameters: Vec<ParameterType> = (0..count)
             .map(|index| {
-                let told = inferred.get(&format!("${}", index + 1)).cloned().flatten();
+                let name = format!("${}", index + 1);
+                let told = inferred.get(&name).cloned().flatten();
+                let told = told.or_else(|| cast.get(&name).cloned());
                 let declared = declared
                     .get(index)
                     .copied()

@@ -323,6 +323,12 @@ async fn parameters_have_types_and_values() {
             .expect("runs")
             .is_empty()
     );
+    let cast = "select $1::int4 + 1, id from accounts where balance > $2::numeric and $3::date > '2020-01-01' \
+                and id in (select $4::int8) and owner = $5::text";
+    let cast = sql::parse(cast).expect("parses").remove(0);
+    let told = session.describe(&cast, &[]).await.expect("is described");
+    let types: Vec<u32> = told.parameters.iter().map(|told| told.oid).collect();
+    assert_eq!(types, [23, 1700, 1082, 20, 25]);
     let untyped = sql::parse("select $1").expect("parses").remove(0);
     let told = session
         .describe(&untyped, &[0])
