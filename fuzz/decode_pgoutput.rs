@@ -50,7 +50,7 @@ fn take(message: &[u8], in_block: &mut bool) {
             ordinary.extend_from_slice(content);
             walk(&ordinary);
         }
-        Ok(Streamed::Commit { .. } | Streamed::Abort { .. }) | Err(_) => {}
+        Ok(Streamed::Origin | Streamed::Commit { .. } | Streamed::Abort { .. }) | Err(_) => {}
     }
 }
 

@@ -22,8 +22,8 @@ use protocol::encode::datetime::{self, Interval};
 use protocol::encode::wire_type::{element_of, oid};
 use protocol::encode::{array, binary};
 use protocol::frontend::{
-    self, Bind, FirstPacket, Message, ProtocolError, read_sasl_initial, take_first_packet,
-    take_message, take_password,
+    Bind, FirstPacket, Message, ProtocolError, read_sasl_initial, take_first_packet, take_message,
+    take_password,
 };
 use protocol::scram::{Binding, Verifier};
 
