@@ -296,8 +296,10 @@ impl Query {
     ) -> Result<(SchemaRef, RowStream), SqlError> {
         let mut state = self.engine.state.clone();
         let options = state.config_mut().options_mut();
+        let full = options.execution.batch_size.get();
+        let batch_rows = self.engine.running.batch_rows(full);
         options.execution.batch_size =
-            ConfigNonZeroUsize::try_new(self.engine.running.batch_rows()).expect("is not zero");
+            ConfigNonZeroUsize::try_new(batch_rows).expect("is not zero");
         joins.configure(options);
         state.mark_start_execution();
         let fields = parameters

@@ -89,12 +89,8 @@ pub async fn run(
         NamedCommand::Fetch(steps) => return fetch(connection, steps).await,
         NamedCommand::Move(steps) => {
             let cursor = cursor(connection, &steps.cursor)?;
-            connection.session.resume();
-            let skipped = cursor.pass(steps.skipped).await?;
-            let passed = match skipped < steps.skipped {
-                true => 0,
-                false => cursor.pass(steps.rows).await?,
-            };
+            let rows_max = skip(connection, &cursor, steps).await?;
+            let passed = cursor.pass(rows_max).await?;
             Done::tag(format!("MOVE {passed}"))
         }
         NamedCommand::Close(Some(name)) => match connection.portals.remove(name) {
@@ -226,17 +222,27 @@ async fn declare(
 
 async fn fetch(connection: &mut Connection<'_>, steps: &Steps) -> Result<Started, Failure> {
     let cursor = cursor(connection, &steps.cursor)?;
-    connection.session.resume();
-    let skipped = cursor.pass(steps.skipped).await?;
-    let rows_max = match skipped < steps.skipped {
-        true => 0,
-        false => steps.rows,
-    };
+    let rows_max = skip(connection, &cursor, steps).await?;
     Ok(Started::Rows(ResultRows {
         schema: Arc::clone(&cursor.schema),
         stream: cursor.fetch(rows_max),
         tag: "FETCH",
     }))
+}
+
+/// Passes over the rows that a FETCH or MOVE leaves out; how many it may go through then.
+async fn skip(
+    connection: &mut Connection<'_>,
+    cursor: &DeclaredCursor,
+    steps: &Steps,
+) -> Result<u64, Failure> {
+    connection.session.resume();
+    let skipped = cursor.pass(steps.skipped).await?;
+    Ok(if skipped < steps.skipped {
+        0
+    } else {
+        steps.rows
+    })
 }
 
 fn cursor(connection: &Connection<'_>, name: &str) -> Result<DeclaredCursor, Failure> {

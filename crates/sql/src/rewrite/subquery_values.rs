@@ -1,7 +1,7 @@
-//! `EXISTS (…)` and `x IN (SELECT …)` in the place of a value: in a select list, a CASE, an ORDER BY.
+//! `EXISTS (…)` and `x IN (SELECT …)` in the place of a value: in a select list, a CASE, an aggregate.
 //!
 //! DataFusion knows them as conditions only, which it joins by. As values they become subqueries that
-//! count rows, which it knows anywhere:
+//! count rows, which it knows in a select list:
 //!
 //! * EXISTS: whether there is any.
 //! * IN: true if one is equal; else false if there are none at all; else NULL if x, or a row, is NULL; else
@@ -10,9 +10,9 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, Result, ScalarValue, internal_err};
+use datafusion::common::{Column, DFSchemaRef, Result, ScalarValue, internal_err};
 use datafusion::functions_aggregate::expr_fn::count;
-use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::expr::Exists;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{
@@ -20,9 +20,9 @@ use datafusion::logical_expr::{
 };
 
 /// The name of the rows that IN looks among: they may have that of a table around them.
-const AMONG: &str = "among";
-/// The first word of the names of what is computed for an aggregate; no identifier has a blank unless it is
-/// quoted.
+/// No identifier has a blank unless it is quoted.
+const AMONG: &str = "rows of IN";
+/// The first words of the names of what is computed for an aggregate.
 const COMPUTED: &str = "computed for an aggregate";
 
 /// The plan with a value in the place of every such condition that nothing is filtered or joined by.
@@ -38,7 +38,8 @@ pub(crate) fn counted(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 fn values(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
-    let inputs: Vec<_> = plan.inputs().into_iter().cloned().collect();
+    let inputs = plan.inputs().into_iter();
+    let inputs: Vec<DFSchemaRef> = inputs.map(|input| input.schema().clone()).collect();
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
         let expr = expr.transform_up(|expr| value(expr, &inputs))?;
@@ -99,14 +100,13 @@ fn has_subquery(expr: &Expr) -> Result<bool> {
     })
 }
 
-fn value(expr: Expr, inputs: &[LogicalPlan]) -> Result<Transformed<Expr>> {
+fn value(expr: Expr, inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
     let (value, negated) = match expr {
         Expr::Exists(Exists { subquery, negated }) => (has_rows(&subquery)?, negated),
-        Expr::InSubquery(InSubquery {
-            expr,
-            subquery,
-            negated,
-        }) => (is_among(&expr, &subquery, inputs)?, negated),
+        Expr::InSubquery(among) => match is_among(&among.expr, &among.subquery, inputs)? {
+            Some(value) => (value, among.negated),
+            None => return Ok(Transformed::no(Expr::InSubquery(among))),
+        },
         other => return Ok(Transformed::no(other)),
     };
     Ok(Transformed::yes(if negated { !value } else { value }))
@@ -122,10 +122,14 @@ fn has_rows(subquery: &Subquery) -> Result<Expr> {
     Ok(counted.gt(lit(0_i64)))
 }
 
-fn is_among(expr: &Expr, subquery: &Subquery, inputs: &[LogicalPlan]) -> Result<Expr> {
+/// `None`: the rows are named like what is sought, and cannot be given another name because they depend on the
+/// query around them. The condition between both would be one of the rows with themselves.
+fn is_among(expr: &Expr, subquery: &Subquery, inputs: &[DFSchemaRef]) -> Result<Option<Expr>> {
     let mut rows = unordered(&subquery.subquery)?;
     if subquery.outer_ref_columns.is_empty() {
         rows = LogicalPlanBuilder::from(rows).alias(AMONG)?.build()?;
+    } else if names_any(&rows, expr)? {
+        return Ok(None);
     }
     let cell = Expr::from(rows.schema().qualified_field(0));
     let mut outer = subquery.outer_ref_columns.clone();
@@ -140,23 +144,32 @@ fn is_among(expr: &Expr, subquery: &Subquery, inputs: &[LogicalPlan]) -> Result<
         subquery.outer_ref_columns.clone(),
     )?;
     let all = has_rows(subquery)?;
-    when(equal.gt(lit(0_i64)), lit(true))
+    let value = when(equal.gt(lit(0_i64)), lit(true))
         .when(!all, lit(false))
         .when(
             expr.clone().is_null().or(null.gt(lit(0_i64))),
             lit(ScalarValue::Boolean(None)),
         )
-        .otherwise(lit(false))
+        .otherwise(lit(false))?;
+    Ok(Some(value))
+}
+
+/// Whether a column of an expression is called like one of a plan or of what is under it.
+fn names_any(plan: &LogicalPlan, expr: &Expr) -> Result<bool> {
+    let columns = expr.column_refs();
+    plan.exists(|part| {
+        let is_there = |column: &&Column| part.schema().has_column(column);
+        Ok(columns.iter().any(is_there))
+    })
 }
 
 /// An expression of the query around, as one inside a subquery. What it takes from there is added to `outer`.
-fn from_outside(expr: &Expr, inputs: &[LogicalPlan], outer: &mut Vec<Expr>) -> Result<Expr> {
+fn from_outside(expr: &Expr, inputs: &[DFSchemaRef], outer: &mut Vec<Expr>) -> Result<Expr> {
     let moved = expr.clone().transform_up(|part| {
         let Expr::Column(column) = part else {
             return Ok(Transformed::no(part));
         };
-        let schema = inputs.iter().map(LogicalPlan::schema);
-        let mut fields = schema.filter_map(|schema| {
+        let mut fields = inputs.iter().filter_map(|schema| {
             let (_, field) = Expr::Column(column.clone()).to_field(schema).ok()?;
             Some(field)
         });

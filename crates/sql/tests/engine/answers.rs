@@ -352,6 +352,11 @@ async fn subqueries_are_values() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Both are named v, and the inner one depends on u: no answer is better than a wrong one.
+    let same_name =
+        "select v.a in (select v.a from v where v.b = u.b) from v join v u on u.a = v.a + 1";
+    let refused = run(&session, same_name).await;
+    assert!(refused.is_err(), "{refused:?}");
 }
 
 #[tokio::test]

@@ -329,6 +329,9 @@ async fn parameters_have_types_and_values() {
     let told = session.describe(&cast, &[]).await.expect("is described");
     let types: Vec<u32> = told.parameters.iter().map(|told| told.oid).collect();
     assert_eq!(types, [23, 1700, 1082, 20, 25]);
+    let named = sql::parse("select $1::regclass").expect("parses").remove(0);
+    let told = session.describe(&named, &[]).await.expect("is described");
+    assert_eq!(told.parameters[0].oid, 25, "a name is read by the cast");
     let untyped = sql::parse("select $1").expect("parses").remove(0);
     let told = session
         .describe(&untyped, &[0])
