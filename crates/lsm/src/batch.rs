@@ -4,12 +4,15 @@
 //! source. Both need other spans than the selection's, computed once a batch.
 
 use std::borrow::Cow;
+use std::hint::black_box;
+use std::ops::BitXor;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, OffsetBuffer};
 use arrow_select::concat::concat;
+use page::Page;
 use types::{SortKeys, VersionKind, VersionRows};
 
 use crate::block::{Block, Cells, VersionColumns};
@@ -139,10 +142,24 @@ impl Batch<'_> {
         narrowed
     }
 
-    /// The rows source by source, each with its own spans.
-    pub fn by_source(&self) -> Vec<Vec<Span>> {
+    /// Has the processor load what its pages' columns at these places begin with. Whoever reads column
+    /// after column waits for memory once for each; here none of the reads depends on another one, so
+    /// that it is waited for all at a time.
+    pub fn touch(&self, places: impl Iterator<Item = usize> + Clone) {
+        let pages = || self.sources.iter().filter_map(|block| block.page());
+        let directories = pages().map(Page::touch_directory);
+        black_box(directories.fold(0, BitXor::bitxor));
+        let columns = pages().flat_map(|page| {
+            let columns = places.clone().map(|place| self.columns[place]);
+            columns.map(|column| page.touch_column(column))
+        });
+        black_box(columns.fold(0, BitXor::bitxor));
+    }
+
+    /// Rows of it as spans, source by source.
+    pub fn by_source(&self, spans: &[Span]) -> Vec<Vec<Span>> {
         let mut sources: Vec<Vec<Span>> = vec![Vec::new(); self.sources.len() + 1];
-        for span in self.spans {
+        for span in spans {
             let source = match span.source {
                 FOLDED => self.sources.len(),
                 source => source as usize,

@@ -260,6 +260,14 @@ impl Block {
         matches!(self.body, Body::Memory { .. })
     }
 
+    /// The page that it is, unless its rows are in memory as they are.
+    pub fn page(&self) -> Option<&Page> {
+        match &self.body {
+            Body::Memory { .. } => None,
+            Body::Page(body) => Some(&body.page),
+        }
+    }
+
     /// The rows of a page of which the cells of a stored column are in a range, found on the encoded form
     /// if nobody has decoded it.
     ///

@@ -24,7 +24,7 @@ use types::ColumnType;
 use crate::batch::{Batch, GatherError, Places};
 use crate::encoded_rows::EncodedRows;
 use crate::fragment::{Form, Fragment};
-use crate::row_test::RowTest;
+use crate::row_test::{RowTest, Sifted};
 use crate::scan::{Scan, record_batch};
 use crate::scan_counts::ScanCounts;
 
@@ -96,22 +96,16 @@ impl FilteredScan {
         forms: &[Form],
     ) -> Result<Option<Vec<Fragment>>, T::Error> {
         assert_eq!(forms.len(), self.projected, "there is a form a column");
-        let fragments = |batch: &Batch<'_>| {
-            let sources = batch.by_source().into_iter();
+        let next = self.next_of(test, |batch, _, wanted| {
+            batch.touch(0..forms.len());
+            let narrowed = wanted.map(|wanted| batch.narrowed(&wanted));
+            let spans = narrowed.as_deref().unwrap_or(batch.spans);
+            let sources = batch.by_source(spans).into_iter();
             let fragments = sources.map(|spans| {
                 let places = Places::of(batch.sources, &spans);
                 Fragment::of(&batch.with_rows(&spans, &places), forms)
             });
             fragments.collect::<Result<Vec<_>, _>>()
-        };
-        let next = self.next_of(test, |batch, _, wanted| match wanted {
-            Some(wanted) if wanted.count_set_bits() == 0 => Ok(Vec::new()),
-            Some(wanted) => {
-                let spans = batch.narrowed(&wanted);
-                let places = Places::of(batch.sources, &spans);
-                fragments(&batch.with_rows(&spans, &places))
-            }
-            None => fragments(batch),
         });
         Ok(next?.map(Option::unwrap_or_default))
     }
@@ -125,35 +119,37 @@ impl FilteredScan {
         mut take: impl FnMut(&Batch<'_>, &Seen, Option<BooleanBuffer>) -> Result<R, GatherError>,
     ) -> Result<Option<Option<R>>, T::Error> {
         let looked_at = &self.looked_at;
-        let mut checked = |test: &mut T, batch: &Batch<'_>, checked: &[usize]| {
-            let places = checked.iter().map(|&index| looked_at[index].0).collect();
-            let seen = Seen::of(batch, places)?;
-            if checked.is_empty() {
-                return take(batch, &seen, None).map(Ok);
-            }
-            let wanted = match test.check(&seen.decoded, batch.rows()) {
-                Ok(wanted) => wanted,
-                Err(error) => return Ok(Err(error)),
-            };
-            let is_less = wanted.count_set_bits() < batch.rows();
-            take(batch, &seen, is_less.then_some(wanted)).map(Ok)
-        };
         let next = self.scan.next_rows(|batch| {
-            let sifted = match test.sift(&EncodedRows::new(batch, looked_at)) {
+            batch.touch(looked_at.iter().map(|(place, _)| *place));
+            let Sifted { rows, checked } = match test.sift(&EncodedRows::new(batch, looked_at)) {
                 Ok(sifted) => sifted,
                 Err(error) => return Ok(Err(error)),
             };
-            let is_less = |rows: &BooleanBuffer| rows.count_set_bits() < batch.rows();
-            let taken = match sifted.rows.filter(is_less) {
-                None => checked(test, batch, &sifted.checked)?,
-                Some(maybe) if maybe.count_set_bits() == 0 => return Ok(Ok(None)),
-                Some(maybe) => {
-                    let spans = batch.narrowed(&maybe);
-                    let places = Places::of(batch.sources, &spans);
-                    checked(test, &batch.with_rows(&spans, &places), &sifted.checked)?
+            let rows = rows.filter(|rows| rows.count_set_bits() < batch.rows());
+            if rows.as_ref().is_some_and(|rows| rows.count_set_bits() == 0) {
+                return Ok(Ok(None));
+            }
+            if checked.is_empty() {
+                return take(batch, &Seen::NOTHING, rows).map(Some).map(Ok);
+            }
+            let columns = || checked.iter().map(|&index| looked_at[index].0).collect();
+            let mut take_checked = |batch: &Batch<'_>| {
+                let seen = Seen::of(batch, columns())?;
+                match test.check(&seen.decoded, batch.rows()) {
+                    Err(error) => Ok(Err(error)),
+                    Ok(wanted) => {
+                        let is_less = wanted.count_set_bits() < batch.rows();
+                        let taken = take(batch, &seen, is_less.then_some(wanted))?;
+                        Ok(Ok(Some(taken)))
+                    }
                 }
             };
-            Ok(taken.map(Some))
+            let Some(rows) = rows else {
+                return take_checked(batch);
+            };
+            let spans = batch.narrowed(&rows);
+            let places = Places::of(batch.sources, &spans);
+            take_checked(&batch.with_rows(&spans, &places))
         });
         let next = next.map_err(T::Error::from).and_then(Option::transpose);
         if next.is_err() {
@@ -173,6 +169,11 @@ struct Seen {
 }
 
 impl Seen {
+    const NOTHING: Self = Self {
+        places: Vec::new(),
+        decoded: Vec::new(),
+    };
+
     /// Decodes columns.
     fn of(batch: &Batch<'_>, places: Vec<usize>) -> Result<Self, GatherError> {
         let decoded = places.iter().map(|&place| batch.column(place));

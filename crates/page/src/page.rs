@@ -7,7 +7,8 @@
 //! Invariant: a column that could not be opened is not kept; it is an error each time.
 
 use std::ops::{Deref, Range};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer};
@@ -22,13 +23,14 @@ use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
 use crate::memory::ColumnMemory;
 
-/// A page whose checksum, header and directory have been checked. Cheap to clone; clones share
-/// the columns that have been opened.
-#[derive(Clone, Debug)]
+/// A page whose checksum, header and directory have been checked.
+#[derive(Debug)]
 pub struct Page {
     bytes: Buffer,
     header: Header,
-    columns: Arc<[ColumnPlace]>,
+    columns: Box<[ColumnPlace]>,
+    /// What opened columns take in memory.
+    opened_bytes: AtomicUsize,
 }
 
 /// A column of the schema, and place for it to be kept in once it is opened.
@@ -81,6 +83,11 @@ const KEEPS_COLUMNS_BYTES_MIN: usize = 12 << 10;
 /// What an opened column takes in memory.
 const OPENED_COLUMN_BYTES: usize = size_of::<Buffer>() + size_of::<Column<'_>>();
 
+const CACHE_LINE_BYTES: usize = 64;
+
+/// More of a column than this is not touched at a time: it might be gone again before it is read.
+const TOUCHED_BYTES_MAX: usize = 4 << 10;
+
 impl Page {
     /// Checks a page. `bytes` are exactly its bytes, `types` those of the table's columns and
     /// `identity` the place from which it was read.
@@ -98,6 +105,7 @@ impl Page {
             bytes,
             header,
             columns: types.iter().map(place).collect(),
+            opened_bytes: AtomicUsize::new(0),
         })
     }
 
@@ -115,11 +123,8 @@ impl Page {
     /// with each column that is opened, by less than two kilobytes: its parsed parts, and less than
     /// one of what is unpacked to look cells up.
     pub fn memory_bytes(&self) -> usize {
-        let opened = self.columns.iter().filter_map(|place| place.opened.get());
-        let column_bytes = opened
-            .map(|opened| OPENED_COLUMN_BYTES + opened.borrow_dependent().memory_bytes())
-            .sum::<usize>();
-        self.bytes.len() + size_of_val(&*self.columns) + column_bytes
+        let opened_bytes = self.opened_bytes.load(Ordering::Relaxed);
+        self.bytes.len() + size_of_val(&*self.columns) + opened_bytes
     }
 
     /// Decodes a whole column into an array of its type's
@@ -197,8 +202,7 @@ impl Page {
     }
 
     /// A column to read cells by slot or to find slots, without decoding it. A page that is not
-    /// small opens it when it is first asked for, and keeps it as long as the page or a clone of it
-    /// is.
+    /// small opens it when it is first asked for, and keeps it as long as it is there.
     ///
     /// # Panics
     /// When the schema has no such column.
@@ -218,9 +222,34 @@ impl Page {
         let opened = OpenedColumn::try_new(self.bytes.clone(), |bytes| {
             Column::open(self.reader(bytes, column)).map(Column::prepare)
         })?;
+        let bytes = OPENED_COLUMN_BYTES + opened.borrow_dependent().memory_bytes();
+        let place = &self.columns[column].opened;
         // Whoever opened the column meanwhile opened the same.
-        let opened = self.columns[column].opened.get_or_init(|| opened);
+        if place.set(opened).is_ok() {
+            self.opened_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        let opened = place.get().expect("somebody has set it");
         Ok(OpenColumn::Kept(opened.borrow_dependent()))
+    }
+
+    /// A byte of what says where the columns are: to have that loaded into the processor's cache.
+    #[inline]
+    pub fn touch_directory(&self) -> u8 {
+        self.header.segment(&self.bytes, 0).end as u8
+    }
+
+    /// A byte of each cache line of a column, of the first ones if they are many: to have these loaded into
+    /// the processor's cache.
+    ///
+    /// # Panics
+    /// When the schema has no such column.
+    #[inline]
+    pub fn touch_column(&self, column: usize) -> u8 {
+        let segment = self.header.segment(&self.bytes, column);
+        let bytes = &self.bytes[segment];
+        let first = &bytes[..bytes.len().min(TOUCHED_BYTES_MAX)];
+        let lines = first.iter().step_by(CACHE_LINE_BYTES);
+        lines.fold(0, |all, byte| all ^ byte)
     }
 
     /// The slots of a key, where rows ascend by the given columns: narrowed column by column, so

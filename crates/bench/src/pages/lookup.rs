@@ -24,8 +24,8 @@ enum KeyCell {
 
 /// A page and the rows to look for.
 #[derive(Debug)]
-pub struct Lookups {
-    page: Page,
+pub struct Lookups<'a> {
+    page: &'a Page,
     key: Vec<usize>,
     columns: usize,
     probe: usize,
@@ -36,11 +36,11 @@ pub struct Lookups {
     text: Vec<u8>,
 }
 
-impl Lookups {
+impl<'a> Lookups<'a> {
     /// Prepares `count` look-ups of random rows.
-    pub fn new(data: &DataSet, pages: &[Page], count: usize) -> Result<Self> {
+    pub fn new(data: &DataSet, pages: &'a [Page], count: usize) -> Result<Self> {
         let mut lookups = Self {
-            page: pages[pages.len() / 2].clone(),
+            page: &pages[pages.len() / 2],
             key: data.schema.key.clone(),
             columns: data.arrays.len(),
             probe: data.probe,

@@ -75,12 +75,15 @@ struct Charged {
 
 impl Charged {
     fn new(page: Arc<Page>) -> Self {
-        let bytes = page.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES;
         Self {
+            bytes: Self::bytes_of(&page),
             page,
-            bytes,
             is_warmed: false,
         }
+    }
+
+    fn bytes_of(page: &Page) -> u64 {
+        page.memory_bytes() as u64 + PAGE_OVERHEAD_BYTES
     }
 }
 
@@ -210,6 +213,17 @@ impl PageCache {
         Ok(charged.page)
     }
 
+    /// The page, if it is in the cache. Counts as a look-up then.
+    pub fn get(&self, key: PageKey) -> Option<Arc<Page>> {
+        let charged = match &self.pages {
+            Pages::ScanResistant(pages) => pages.get(&key),
+            Pages::LeastRecentlyUsed(pages) => pages.get(key),
+        }?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        self.note_use(key, &charged);
+        Some(charged.page)
+    }
+
     /// Whether the page is in the cache now. Does not count as a look-up.
     pub fn holds(&self, key: PageKey) -> bool {
         match &self.pages {
@@ -220,11 +234,11 @@ impl PageCache {
 
     /// Charges a cached page what it has grown by, if it has, and notes that it is used.
     fn note_use(&self, key: PageKey, charged: &Charged) {
-        let now = Charged::new(Arc::clone(&charged.page));
         if charged.is_warmed {
             self.warmed_pages_used.fetch_add(1, Ordering::Relaxed);
         }
-        if now.bytes > charged.bytes || charged.is_warmed {
+        if Charged::bytes_of(&charged.page) > charged.bytes || charged.is_warmed {
+            let now = Charged::new(Arc::clone(&charged.page));
             match &self.pages {
                 // Where the page has left the cache meanwhile, there is nothing to charge.
                 Pages::ScanResistant(pages) => drop(pages.replace(key, now, true)),

@@ -103,7 +103,7 @@ struct FilterPlace {
 pub struct LoadedPages {
     /// The pages, at least one.
     pub pages: VecDeque<Arc<Page>>,
-    /// Whether the first one was in the cache; then there is one. Otherwise all came from disk.
+    /// Whether they were in the cache. Otherwise all came from disk.
     pub from_cache: bool,
 }
 
@@ -269,8 +269,9 @@ impl Segment {
         cache.holds(self.page_key(index))
     }
 
-    /// A page like [`Self::load_page`], and those after it among `indices` that are not in the
-    /// cache either: read with one access, and cached. Whoever scans wants them next.
+    /// A page like [`Self::load_page`], and those after it among `indices` of which the same is true:
+    /// if it is in the cache, those that are, else those that are not, read with one access, and
+    /// cached. Whoever scans wants them next.
     ///
     /// # Panics
     /// When `indices` is empty, or the segment has not so many pages.
@@ -280,9 +281,16 @@ impl Segment {
         cache: &PageCache,
     ) -> Result<LoadedPages, StoreError> {
         let first = indices.start;
+        let cached = indices.clone().map_while(|index| self.cached(index, cache));
+        let cached: VecDeque<Arc<Page>> = cached.collect();
+        if !cached.is_empty() {
+            return Ok(LoadedPages {
+                pages: cached,
+                from_cache: true,
+            });
+        }
         let is_missing = |&index: &usize| !self.is_cached(index, cache);
         let missing = first..first + indices.take_while(is_missing).count();
-        let from_cache = missing.is_empty();
         // Nothing is kept of a retired segment, so nothing is read before it is needed.
         let extents = match missing.len() > 1 && !self.retired.load(Ordering::Acquire) {
             true => self.read_extents(missing.clone()).unwrap_or_default(),
@@ -294,13 +302,28 @@ impl Segment {
             let extent = Buffer::from_slice_ref(extent.as_slice());
             Some((index, self.check_page(index, extent).ok()?))
         });
-        let cached = checked.map(|(index, page)| self.cached_page(index, cache, || Ok(page)));
-        let pages: VecDeque<Arc<Page>> = cached.collect::<Result<_, _>>()?;
+        let loaded = checked.map(|(index, page)| self.cached_page(index, cache, || Ok(page)));
+        let pages: VecDeque<Arc<Page>> = loaded.collect::<Result<_, _>>()?;
         let pages = match pages.is_empty() {
             true => [self.load_page(first, cache)?].into(),
             false => pages,
         };
-        Ok(LoadedPages { pages, from_cache })
+        Ok(LoadedPages {
+            pages,
+            from_cache: false,
+        })
+    }
+
+    /// A page, if it is in the cache.
+    fn cached(&self, index: usize, cache: &PageCache) -> Option<Arc<Page>> {
+        self.note_read();
+        cache.get(self.page_key(index))
+    }
+
+    fn note_read(&self) {
+        if !self.was_read() {
+            self.was_read.store(true, Ordering::Relaxed);
+        }
     }
 
     fn page_key(&self, index: usize) -> PageKey {
@@ -317,9 +340,7 @@ impl Segment {
         cache: &PageCache,
         load: impl FnOnce() -> Result<Page, StoreError>,
     ) -> Result<Arc<Page>, StoreError> {
-        if !self.was_read() {
-            self.was_read.store(true, Ordering::Relaxed);
-        }
+        self.note_read();
         let key = self.page_key(index);
         let page = cache.get_or_load(key, load)?;
         if self.retired.load(Ordering::Acquire) {

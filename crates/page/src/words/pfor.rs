@@ -181,11 +181,13 @@ impl Pfor<'_> {
             && let Some((first, last)) = distances.narrow()
         {
             let mut narrow = [0; GROUP];
-            let groups = (0..rows.div_ceil(GROUP)).flat_map(|group| {
+            let groups = rows.div_ceil(GROUP);
+            let mut blocks = Vec::with_capacity(groups * BLOCKS_A_GROUP);
+            for group in 0..groups {
                 self.distances.unpack_group(group, &mut narrow);
-                narrow_bits(&narrow, first, last)
-            });
-            return buffer_of(groups.collect(), rows);
+                blocks.extend_from_slice(&narrow_bits(&narrow, first, last));
+            }
+            return buffer_of(blocks, rows);
         }
         let mut block = [0; BLOCK];
         let blocks = (0..self.distances.blocks()).map(|index| {
