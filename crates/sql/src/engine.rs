@@ -33,6 +33,7 @@ use crate::join_filters::JoinFilters;
 use crate::join_modes::JoinModes;
 use crate::join_order;
 use crate::lookup::shape::Shape;
+use crate::numbering::rule::Numberings;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::projection_choice::ProjectionChoice;
 use crate::running_queries::RunningQueries;
@@ -322,6 +323,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.push(Arc::new(JoinFilters));
     rules.insert(0, Arc::new(ProjectionChoice));
     rules.push(Arc::new(EncodedAggregates));
+    rules.push(Arc::new(Numberings));
     rules
 }
 

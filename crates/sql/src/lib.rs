@@ -30,6 +30,7 @@ mod join_filters;
 mod join_modes;
 mod join_order;
 mod lookup;
+mod numbering;
 pub mod outcome;
 mod pg_catalog;
 pub mod pg_type;

@@ -10,6 +10,7 @@ mod explain;
 mod harness;
 mod joins;
 mod lookups;
+mod numbering;
 mod projections;
 mod statements;
 mod tpch;

@@ -204,7 +204,7 @@ fn joined(make: &mut Expressions<'_>) -> Query {
 fn windows(make: &mut Expressions<'_>) -> Query {
     let of = make.one_of(&[Type::Integer, Type::Numeric, Type::Text, Type::Date]);
     let value = make.column(of);
-    let part = make.one_of(&["t.b", "t.i2 % 3", "t.c", "t.v"]);
+    let part = make.one_of(&["t.b", "t.i2 % 3", "t.c", "t.v", "t.d"]);
     let number = make.one_of(&[Type::Integer, Type::Numeric, Type::Big, Type::Double]);
     let call = match make.random.random_range(0..10) {
         0 => "row_number()".to_owned(),
@@ -217,8 +217,9 @@ fn windows(make: &mut Expressions<'_>) -> Query {
         7 => "count(*)".to_owned(),
         8 => {
             let call = make.one_of(&["rank()", "dense_rank()", "percent_rank()", "cume_dist()"]);
+            let by = make.one_of(&["t.i4", "t.d", "t.r desc", "t.v, t.n", "t.day"]);
             return unordered(format!(
-                "select t.id, {call} over (partition by {part} order by t.i4) from t"
+                "select t.id, {call} over (partition by {part} order by {by}) from t"
             ));
         }
         _ => format!("max({value})"),
