@@ -80,8 +80,14 @@ enum Experiment {
     Lookup(Common),
     /// Honest clients beside a thousand slow, a thousand half-open and a hundred guessing ones
     Hostile(Common),
-    /// The 22 queries of TPC-H, after merges and with a tenth of the rows changed
-    Tpch(Common),
+    /// The 22 queries of TPC-H, after merges, from disk, and with a tenth of the rows changed
+    Tpch {
+        #[command(flatten)]
+        common: Common,
+        /// Another scale factor than 0.1 (quick) or 1 (full): 10 takes 45 GB of disk, and an hour
+        #[arg(long)]
+        scale_factor: Option<f64>,
+    },
     /// Queries back to back while the source changes 20,000 rows a second: rate and freshness
     Htap(Common),
     /// Queries with and without another order of a table, and what keeping it takes from applying
@@ -231,8 +237,11 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
-        Experiment::Tpch(common) => {
-            let results = tpch::run(common.scale)?;
+        Experiment::Tpch {
+            common,
+            scale_factor,
+        } => {
+            let results = tpch::run(common.scale, scale_factor)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

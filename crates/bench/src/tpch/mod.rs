@@ -6,15 +6,18 @@
 //!    often as rounds are asked for; the first round only warms up, medians count. Hedgerow and
 //!    PostgreSQL are asked over the wire and their answers are compared cell by cell; of the others
 //!    the number of rows is.
-//! 3. *Fresh*: a tenth of all line items and of all orders, drawn by a hash of their keys, are
+//! 3. *From disk*: before each query all sides let go of what they have in memory, the servers by starting anew,
+//!    and the kernel of what it has of their files. The answers are compared as before; nothing warms up.
+//! 4. *Fresh*: a tenth of all line items and of all orders, drawn by a hash of their keys, are
 //!    changed at PostgreSQL. As soon as hedgerow shows that, all answer again. The peers keep the rows
 //!    they have, as Parquet files do not change.
 //!
-//! Each side has as many threads as there are processors, and everything fits in memory.
+//! Each side has as many threads as there are processors. At scale factor 1 everything fits in memory.
 
 mod peer;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,7 @@ use anyhow::{Context, Result, ensure};
 use postgres::Client;
 use tempfile::TempDir;
 use testbed::patience::wait_at_most;
+use testbed::postgres_server::Shutdown;
 use testbed::soak::settled_bytes;
 use testbed::tpch::answers::Answer;
 use testbed::tpch::{queries, tables};
@@ -46,6 +50,9 @@ const CHANGES: &str = "
 const CHANGED: &str = "select (select sum(l_quantity) from lineitem), \
                               (select sum(o_totalprice) from orders)";
 
+/// Queries of nothing but a scan.
+const SCANS: [u8; 2] = [1, 6];
+
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
@@ -55,9 +62,12 @@ struct Plan {
     memory: &'static str,
 }
 
+/// From this scale factor on, a run is one round: it takes long enough to be little disturbed.
+const LARGE_SCALE_FACTOR: f64 = 3.0;
+
 impl Plan {
-    fn of(scale: Scale) -> Self {
-        match scale {
+    fn of(scale: Scale, scale_factor: Option<f64>) -> Self {
+        let plan = match scale {
             Scale::Quick => Self {
                 name: "quick",
                 scale_factor: 0.1,
@@ -69,6 +79,19 @@ impl Plan {
                 scale_factor: 1.0,
                 rounds: 3,
                 memory: "4GiB",
+            },
+        };
+        match scale_factor {
+            None => plan,
+            Some(scale_factor) if scale_factor < LARGE_SCALE_FACTOR => Self {
+                scale_factor,
+                ..plan
+            },
+            Some(scale_factor) => Self {
+                scale_factor,
+                rounds: 1,
+                memory: "8GiB",
+                ..plan
             },
         }
     }
@@ -125,24 +148,34 @@ impl Measured {
     }
 }
 
-/// Runs the experiment.
-pub fn run(scale: Scale) -> Result<Results> {
-    let plan = Plan::of(scale);
+/// Whether a query finds anything in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    Warm,
+    Cold,
+}
+
+/// Runs the experiment, with another scale factor than the scale's if one is given.
+pub fn run(scale: Scale, scale_factor: Option<f64>) -> Result<Results> {
+    let plan = Plan::of(scale, scale_factor);
     let threads = std::thread::available_parallelism()?.get();
     let folder = TempDir::with_prefix("bench-tpch-")?;
     let mut sides = Sides::start(plan, threads, folder.path())?;
     let mut results = Results::new("tpch", plan.name);
     results.setting("scale factor", plan.scale_factor);
     results.setting("threads", threads);
+    results.setting("rounds", plan.rounds);
     results.setting("memory of hedgerow", plan.memory);
     for (engine, peer) in &sides.peers {
         results.setting(engine.name(), peer.version());
     }
     sides.note_sizes(&mut results)?;
-    let merged = sides.answer(plan.rounds, Peers::AsServers)?;
+    let merged = sides.answer(plan.rounds, Memory::Warm, Peers::AsServers)?;
     note(&mut results, "", &merged);
+    let from_disk = sides.answer(plan.rounds, Memory::Cold, Peers::AsServers)?;
+    note(&mut results, "from disk, ", &from_disk);
     sides.change()?;
-    let fresh = sides.answer(plan.rounds, Peers::AsBefore)?;
+    let fresh = sides.answer(plan.rounds, Memory::Warm, Peers::AsBefore)?;
     note(&mut results, "fresh, ", &fresh);
     let mut ratio = |metric: &str, times: &Measured, peer: &str| {
         let ratio = times.of(None).total() / times.of(Some(peer)).total();
@@ -151,6 +184,15 @@ pub fn run(scale: Scale) -> Result<Results> {
     ratio("S1a", &merged, Engine::DataFusion.name());
     ratio("S1b", &fresh, Engine::DataFusion.name());
     ratio("S1c", &merged, Engine::DuckDb.name());
+    for peer in [Engine::DataFusion, Engine::DuckDb] {
+        ratio("from disk, all queries", &from_disk, peer.name());
+    }
+    for query in SCANS {
+        let of = |side| median(merged.of(side).of_query(query));
+        let times = of(Some(POSTGRES)) / of(None);
+        let metric = format!("query {query}, times as fast");
+        results.figure(&metric, times, "times", Some(POSTGRES));
+    }
     Ok(results)
 }
 
@@ -167,7 +209,7 @@ fn note(results: &mut Results, prefix: &str, measured: &Measured) {
 impl Sides {
     fn start(plan: Plan, threads: usize, folder: &Path) -> Result<Self> {
         let rows = folder.join("rows");
-        std::fs::create_dir(&rows)?;
+        fs::create_dir(&rows)?;
         tables::write_files(&rows, plan.scale_factor)?;
         let peer = |engine| -> Result<_> { Ok((engine, Peer::start(engine, &rows, threads)?)) };
         let peers = [peer(Engine::DuckDb)?, peer(Engine::DataFusion)?];
@@ -208,13 +250,22 @@ impl Sides {
         Ok(())
     }
 
-    /// Has each query answered by all sides in turns, `rounds` times after warming up.
-    fn answer(&mut self, rounds: usize, peers: Peers) -> Result<Measured> {
+    /// Has each query answered by all sides in turns, `rounds` times, after warming up if memory is to be warm.
+    fn answer(&mut self, rounds: usize, memory: Memory, peers: Peers) -> Result<Measured> {
         let mut source = self.postgres.connect(DATABASE)?;
         let mut replica = self.hedgerow.connect()?;
         let mut measured = Measured::default();
-        for round in 0..=rounds {
+        let first_round = match memory {
+            Memory::Warm => 0,
+            Memory::Cold => 1,
+        };
+        for round in first_round..=rounds {
             for number in queries::NUMBERS {
+                if memory == Memory::Cold {
+                    self.forget()?;
+                    source = self.postgres.connect(DATABASE)?;
+                    replica = self.hedgerow.connect()?;
+                }
                 let query = queries::text(number)?;
                 let (answer, ours) = timed(&mut replica, &query)?;
                 let (expected, theirs) = timed(&mut source, &query)?;
@@ -239,6 +290,19 @@ impl Sides {
             }
         }
         Ok(measured)
+    }
+
+    /// Has all sides and the kernel let go of what they have in memory.
+    fn forget(&mut self) -> Result<()> {
+        self.hedgerow.stop()?;
+        self.postgres.restart(Shutdown::Fast)?;
+        self.hedgerow.start_again()?;
+        self.hedgerow.wait_ready()?;
+        for (_, peer) in &mut self.peers {
+            peer.forget()?;
+        }
+        rustix::fs::sync();
+        fs::write("/proc/sys/vm/drop_caches", "3").context("only root can drop the page cache")
     }
 
     /// Changes a tenth of the rows and waits until hedgerow shows it.

@@ -4,7 +4,8 @@
 
 FOLDER has a file TABLE.tbl for each table, and schema.sql: their definitions. A line on standard
 input is a query as a JSON string; the answer is a line of JSON: milliseconds until all rows are
-there in Arrow's format, and how many rows. The first line out tells what the tables take on disk.
+there in Arrow's format, and how many rows. At null it lets go of what it has in memory and answers
+null. The first line out tells what the tables take on disk.
 """
 
 import json
@@ -18,7 +19,8 @@ class DuckDb:
         import duckdb
 
         self.path = os.path.join(folder, "duckdb")
-        self.connection = duckdb.connect(self.path, config={"threads": threads})
+        self.connect = lambda: duckdb.connect(self.path, config={"threads": threads})
+        self.connection = self.connect()
         self.version = duckdb.__version__
         self.bytes = {}
         for name, definition, file in tables:
@@ -31,6 +33,10 @@ class DuckDb:
     def file_bytes(self):
         return os.stat(self.path).st_size
 
+    def forget(self):
+        self.connection.close()
+        self.connection = self.connect()
+
     def rows(self, query):
         return self.connection.execute(query).to_arrow_table().num_rows
 
@@ -42,8 +48,10 @@ class DataFusion:
         import datafusion
 
         config = datafusion.SessionConfig().with_target_partitions(threads)
-        self.context = datafusion.SessionContext(config)
+        self.connect = lambda: datafusion.SessionContext(config)
+        self.context = self.connect()
         self.version = datafusion.__version__
+        self.tables = []
         self.bytes = {}
         for name, definition, file in tables:
             path = os.path.join(folder, f"{name}.parquet")
@@ -57,8 +65,14 @@ class DataFusion:
                 "options ('format.compression' 'zstd(3)')"
             )
             self.run(f"drop table {name}_rows")
-            self.run(f"create external table {name} stored as parquet location '{path}'")
+            self.tables.append(f"create external table {name} stored as parquet location '{path}'")
+            self.run(self.tables[-1])
             self.bytes[name] = sum_bytes(path)
+
+    def forget(self):
+        self.context = self.connect()
+        for table in self.tables:
+            self.run(table)
 
     def run(self, query):
         return self.context.sql(query).collect()
@@ -88,8 +102,13 @@ def main():
     peer = kind(folder, int(threads), list(definitions(folder)))
     print(json.dumps({"version": peer.version, "bytes": peer.bytes}), flush=True)
     for line in sys.stdin:
+        query = json.loads(line)
+        if query is None:
+            peer.forget()
+            print("null", flush=True)
+            continue
         start = time.perf_counter()
-        rows = peer.rows(json.loads(line))
+        rows = peer.rows(query)
         milliseconds = (time.perf_counter() - start) * 1e3
         print(json.dumps({"milliseconds": milliseconds, "rows": rows}), flush=True)
 

@@ -103,11 +103,24 @@ impl Peer {
 
     /// Asks one query.
     pub fn ask(&mut self, query: &str) -> Result<Answered> {
-        writeln!(self.input, "{}", serde_json::to_string(query)?)?;
-        self.input.flush()?;
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
+        let line = self.told(&serde_json::to_string(query)?)?;
         serde_json::from_str(&line).context("the peer did not answer")
+    }
+
+    /// Has it let go of what it has in memory of its tables.
+    pub fn forget(&mut self) -> Result<()> {
+        let line = self.told("null")?;
+        ensure!(line.trim() == "null", "the peer did not forget: {line}");
+        Ok(())
+    }
+
+    /// The line that it answers to one.
+    fn told(&mut self, line: &str) -> Result<String> {
+        writeln!(self.input, "{line}")?;
+        self.input.flush()?;
+        let mut answer = String::new();
+        self.output.read_line(&mut answer)?;
+        Ok(answer)
     }
 }
 
