@@ -213,6 +213,8 @@ impl Sides {
         tables::write_files(&rows, plan.scale_factor)?;
         let peer = |engine| -> Result<_> { Ok((engine, Peer::start(engine, &rows, threads)?)) };
         let peers = [peer(Engine::DuckDb)?, peer(Engine::DataFusion)?];
+        // They have files of their own now, and at scale factor 10 these are 11 GB.
+        tables::remove_files(&rows)?;
         let postgres = PostgresServer::start(tables::reference_options())?;
         let mut source = postgres.connect(DATABASE)?;
         tables::load(&mut source, plan.scale_factor)?;

@@ -115,6 +115,14 @@ pub fn write_files(folder: &Path, scale: f64) -> Result<()> {
     Ok(fs::write(folder.join("schema.sql"), DEFINITIONS)?)
 }
 
+/// Removes the files of the rows again; the definitions stay.
+pub fn remove_files(folder: &Path) -> Result<()> {
+    for table in TABLES {
+        fs::remove_file(folder.join(format!("{table}.tbl")))?;
+    }
+    Ok(())
+}
+
 /// Adds what the reference run on PostgreSQL needs to end in reasonable time.
 pub fn add_reference_indexes(client: &mut Client) -> Result<()> {
     client.batch_execute(REFERENCE_INDEXES)?;
