@@ -29,6 +29,10 @@ const MERGE_READ_BYTES: usize = 512 << 10;
 /// all runs, and what they have read ahead is in nobody's budget.
 const SCAN_READ_BYTES: usize = 1 << 20;
 
+/// A scan that has come so far that it reads as much with one access has the next one begin before it is
+/// asked for. Shorter ones may be at their end.
+const READ_AHEAD_BYTES_MIN: usize = 256 << 10;
+
 /// Rows of a block that are in a cursor's range.
 #[derive(Clone)]
 pub(crate) struct Window {
@@ -74,9 +78,19 @@ pub(crate) struct Cursor {
     zone_filter: Option<Arc<dyn ZoneFilter>>,
     has_patches: bool,
     position_min: u64,
-    /// Segments after the current one, last first.
+    /// Segments after the current one and the one that comes next, last first.
     later: Vec<RunSegment>,
     current: Option<Current>,
+    /// What comes after it, if it has been looked at to read ahead.
+    upcoming: Option<Current>,
+}
+
+/// What came of an access.
+struct Read {
+    /// Bytes of the pages that were asked for.
+    bytes: usize,
+    /// Whether those that came were in the cache.
+    from_cache: bool,
 }
 
 struct Current {
@@ -117,6 +131,7 @@ impl Cursor {
             position_min: later.iter().map(position_min).min().unwrap_or(u64::MAX),
             later,
             current: None,
+            upcoming: None,
         };
         cursor.enter_segment();
         cursor
@@ -129,21 +144,46 @@ impl Cursor {
             .as_ref()
             .is_none_or(|current| current.pages.is_empty())
         {
-            let Some(RunSegment { segment, bound }) = self.later.pop() else {
-                self.current = None;
+            self.current = self.upcoming.take().or_else(|| self.next_segment());
+            if self.current.is_none() {
                 return;
-            };
-            let range = self.range.from(bound.as_ref());
-            let pages = segment.pages_in(range.start.as_ref(), range.end.as_ref());
-            let filter = self.zone_filter.as_ref();
-            let wanted_zones = filter.map(|filter| filter.may_have_wanted(segment.zones()));
-            self.current = Some(Current {
-                segment,
-                range,
-                pages,
-                wanted_zones: wanted_zones.unwrap_or_default(),
-                read_ahead: VecDeque::new(),
-            });
+            }
+        }
+    }
+
+    /// The next segment, of which there may be no pages in range.
+    fn next_segment(&mut self) -> Option<Current> {
+        let RunSegment { segment, bound } = self.later.pop()?;
+        let range = self.range.from(bound.as_ref());
+        let pages = segment.pages_in(range.start.as_ref(), range.end.as_ref());
+        let filter = self.zone_filter.as_ref();
+        let wanted_zones = filter.map(|filter| filter.may_have_wanted(segment.zones()));
+        Some(Current {
+            segment,
+            range,
+            pages,
+            wanted_zones: wanted_zones.unwrap_or_default(),
+            read_ahead: VecDeque::new(),
+        })
+    }
+
+    /// Has the pages that come after those that have just been read, in this segment or the next, be
+    /// on their way from the disk while those are looked at.
+    fn announce_next(&mut self, cache: &PageCache) {
+        let read = self.current.as_ref().map(Current::after_read);
+        if read.as_ref().is_none_or(Range::is_empty) && self.upcoming.is_none() {
+            self.upcoming = self.next_segment();
+        }
+        let ahead = match read {
+            Some(pages) if !pages.is_empty() => self.current.as_ref().map(|it| (it, pages)),
+            _ => self.upcoming.as_ref().map(|it| (it, it.pages.clone())),
+        };
+        if let Some((current, mut pages)) = ahead
+            && let Some(first) = pages.find(|&page| !current.is_ruled_out(page))
+            && !current.segment.is_cached(first, cache)
+        {
+            let (pages, _) = current.pages_to_read(first..pages.end, self.read_bytes_max);
+            current.segment.will_load_pages(pages);
         }
     }
 
@@ -191,11 +231,16 @@ impl Cursor {
     pub fn next_block(&mut self) -> Result<Arc<Block>, StoreError> {
         let current = self.current.as_mut().expect("a block lies ahead");
         if current.read_ahead.is_empty() {
-            let bytes = current.read(&self.source, self.read_bytes_max)?;
-            if matches!(self.source, PageSource::Cache(..)) {
-                self.read_bytes_max = SCAN_READ_BYTES.min(2 * bytes);
+            let read = current.read(&self.source, self.read_bytes_max)?;
+            if let PageSource::Cache(cache, _) = &self.source {
+                self.read_bytes_max = SCAN_READ_BYTES.min(2 * read.bytes);
+                if !read.from_cache && self.read_bytes_max >= READ_AHEAD_BYTES_MIN {
+                    let cache = Arc::clone(cache);
+                    self.announce_next(&cache);
+                }
             }
         }
+        let current = self.current.as_mut().expect("a block lies ahead");
         let page = current.read_ahead.pop_front();
         let page = page.expect("at least one was read");
         let index = current.pages.start;
@@ -240,9 +285,17 @@ impl Current {
         self.wanted_zones.get(zone).is_some_and(|wanted| !wanted)
     }
 
-    /// The next pages to be read with one access, at least one, and their bytes.
-    fn pages_to_read(&self, bytes_max: usize) -> (Range<usize>, usize) {
-        let Range { start, end } = self.pages;
+    /// The pages behind those that have been read.
+    fn after_read(&self) -> Range<usize> {
+        self.pages.start + self.read_ahead.len()..self.pages.end
+    }
+
+    /// The first ones of some pages to be read with one access, at least one, and their bytes.
+    fn pages_to_read(
+        &self,
+        Range { start, end }: Range<usize>,
+        bytes_max: usize,
+    ) -> (Range<usize>, usize) {
         let length = |index: usize| self.segment.pages()[index].length as usize;
         let mut bytes = length(start);
         let mut next = start + 1;
@@ -253,18 +306,20 @@ impl Current {
         (start..next, bytes)
     }
 
-    /// Gets the next page, and others with it up to so many bytes. How many bytes that was.
-    fn read(&mut self, source: &PageSource, bytes_max: usize) -> Result<usize, StoreError> {
-        let (pages, bytes) = self.pages_to_read(bytes_max);
+    /// Gets the next page, and others with it up to so many bytes.
+    fn read(&mut self, source: &PageSource, bytes_max: usize) -> Result<Read, StoreError> {
+        let (pages, bytes) = self.pages_to_read(self.pages.clone(), bytes_max);
+        let mut from_cache = false;
         self.read_ahead = match source {
             PageSource::Cache(cache, meter) => {
                 let loaded = self.segment.load_pages(pages, cache)?;
                 meter.add_pages(loaded.pages.len(), loaded.from_cache);
+                from_cache = loaded.from_cache;
                 loaded.pages
             }
             PageSource::File => self.segment.read_pages(pages)?.into(),
         };
-        Ok(bytes)
+        Ok(Read { bytes, from_cache })
     }
 }
 

@@ -264,6 +264,18 @@ impl Segment {
         self.file.will_read(entry.offset, entry.extent());
     }
 
+    /// The same for consecutive pages that will be loaded with one access.
+    ///
+    /// # Panics
+    /// When the segment has not so many pages.
+    pub fn will_load_pages(&self, indices: Range<usize>) {
+        let pages = &self.pages[indices];
+        if let Some(first) = pages.first() {
+            let bytes = pages.iter().map(PageEntry::extent).sum();
+            self.file.will_read(first.offset, bytes);
+        }
+    }
+
     /// Whether a page is in the cache.
     pub fn is_cached(&self, index: usize, cache: &PageCache) -> bool {
         cache.holds(self.page_key(index))
