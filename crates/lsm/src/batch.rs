@@ -3,7 +3,6 @@
 //! Sources of which few rows are wanted decode only those; folded patches join as one more
 //! source. Both need other spans than the selection's, computed once a batch.
 
-use std::borrow::Cow;
 use std::hint::black_box;
 use std::ops::BitXor;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, OffsetBuffer};
 use arrow_select::concat::concat;
-use page::Page;
+use page::{Page, SPARSE_ROWS_PER_SLOT};
 use types::{SortKeys, VersionKind, VersionRows};
 
 use crate::block::{Block, Cells, VersionColumns};
@@ -21,7 +20,7 @@ use crate::fold::Folded;
 use crate::gather::{SourceBits, Span, Spans, TooManyBytes, gather, gather_bits, gather_keys};
 use crate::retention::Collapse;
 
-/// The source of spans that name folded patches.
+/// The source of spans that name folded patches: behind all others.
 pub(crate) const FOLDED: u32 = u32::MAX;
 
 /// Why a batch could not be copied.
@@ -52,11 +51,16 @@ pub(crate) enum SourceCells<'a> {
     Array(&'a ArrayRef),
 }
 
-/// Rows of one page.
-pub(crate) struct PageRows<'a> {
-    pub page: &'a Block,
-    /// Which, ascending; `None`: all.
-    pub slots: Option<Cow<'a, [u32]>>,
+/// Where some of a batch's rows are.
+pub(crate) enum SourceRows<'a> {
+    /// Rows of a block.
+    Block {
+        block: &'a Block,
+        /// Which, ascending; `None`: all.
+        slots: Option<Vec<u32>>,
+    },
+    /// Folded patches, by their places among the batch's.
+    Folded(Vec<u32>),
 }
 
 /// Which rows of a source a batch needs.
@@ -156,34 +160,43 @@ impl Batch<'_> {
         black_box(columns.fold(0, BitXor::bitxor));
     }
 
-    /// Rows of it as spans, source by source.
-    pub fn by_source(&self, spans: &[Span]) -> Vec<Vec<Span>> {
-        let mut sources: Vec<Vec<Span>> = vec![Vec::new(); self.sources.len() + 1];
-        for span in spans {
-            let source = match span.source {
-                FOLDED => self.sources.len(),
-                source => source as usize,
-            };
-            sources[source].push(*span);
-        }
-        sources.retain(|spans| !spans.is_empty());
-        sources
-    }
-
-    /// The rows as those of one page, if they are.
-    pub fn page_rows(&self) -> Option<PageRows<'_>> {
-        let source = self.spans.first()?.source;
-        let page = self.sources.get(source as usize)?;
-        if page.is_in_memory() || self.spans.iter().any(|span| span.source != source) {
-            return None;
-        }
-        let rows = |span: &Span| span.start..span.start + span.rows;
-        let slots = match &self.places.needs[source as usize] {
-            Need::Slots(slots) => Some(Cow::Borrowed(slots.as_slice())),
-            _ if self.rows() == page.rows() => None,
-            _ => Some(self.spans.iter().flat_map(rows).collect()),
+    /// The rows whose bit is set, source by source; `None`: all rows.
+    pub fn by_source(&self, wanted: Option<&BooleanBuffer>) -> Vec<SourceRows<'_>> {
+        let mut slots: Vec<Vec<u32>> = vec![Vec::new(); self.sources.len() + 1];
+        let mut spans = self.spans.iter();
+        let mut span = spans.next().expect("a batch has rows");
+        // The batch's rows that `span` has.
+        let mut in_span = 0..span.rows as usize;
+        let mut take = |mut start: usize, end: usize| {
+            while start < end {
+                while start >= in_span.end {
+                    span = spans.next().expect("as many bits as rows");
+                    in_span = in_span.end..in_span.end + span.rows as usize;
+                }
+                let taken = in_span.end.min(end) - start;
+                let slot = span.start + (start - in_span.start) as u32;
+                let source = self.sources.len().min(span.source as usize);
+                slots[source].extend(slot..slot + taken as u32);
+                start += taken;
+            }
         };
-        Some(PageRows { page, slots })
+        match wanted {
+            None => take(0, self.rows()),
+            Some(wanted) if wanted.count_set_bits() * SPARSE_ROWS_PER_SLOT > wanted.len() => {
+                wanted
+                    .set_slices()
+                    .for_each(|(start, end)| take(start, end));
+            }
+            Some(wanted) => wanted.set_indices().for_each(|row| take(row, row + 1)),
+        }
+        let folded = slots.pop().filter(|rows| !rows.is_empty());
+        let blocks = self.sources.iter().zip(slots);
+        let blocks = blocks.filter(|(_, slots)| !slots.is_empty());
+        let blocks = blocks.map(|(block, slots)| SourceRows::Block {
+            slots: (slots.len() < block.rows()).then_some(slots),
+            block,
+        });
+        blocks.chain(folded.map(SourceRows::Folded)).collect()
     }
 
     /// The wanted columns of the rows.
@@ -259,7 +272,8 @@ impl Batch<'_> {
         Ok(Some(gather_bits(&sources, &self.places.spans)))
     }
 
-    fn folded_column(&self, index: usize, like: &ArrayRef) -> Result<ArrayRef, GatherError> {
+    /// The cells of all folded patches, which have the type of `like`.
+    pub fn folded_column(&self, index: usize, like: &ArrayRef) -> Result<ArrayRef, GatherError> {
         let cells: Vec<ArrayRef> = self
             .folded
             .iter()

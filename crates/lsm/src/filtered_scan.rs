@@ -98,13 +98,8 @@ impl FilteredScan {
         assert_eq!(forms.len(), self.projected, "there is a form a column");
         let next = self.next_of(test, |batch, _, wanted| {
             batch.touch(0..forms.len());
-            let narrowed = wanted.map(|wanted| batch.narrowed(&wanted));
-            let spans = narrowed.as_deref().unwrap_or(batch.spans);
-            let sources = batch.by_source(spans).into_iter();
-            let fragments = sources.map(|spans| {
-                let places = Places::of(batch.sources, &spans);
-                Fragment::of(&batch.with_rows(&spans, &places), forms)
-            });
+            let sources = batch.by_source(wanted.as_ref()).into_iter();
+            let fragments = sources.map(|rows| Fragment::of(batch, &rows, forms));
             fragments.collect::<Result<Vec<_>, _>>()
         });
         Ok(next?.map(Option::unwrap_or_default))

@@ -8,10 +8,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Int16Type, Int32Type, Int64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_schema::DataType;
+use arrow_select::take::take;
 
-use crate::batch::{Batch, GatherError, PageRows};
+use crate::batch::{Batch, GatherError, SourceRows};
+use crate::block::Block;
 
 /// What a consumer asks for of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,47 +52,90 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The rows of a batch whose sources are all one, with the first columns in these forms.
-    pub(crate) fn of(batch: &Batch<'_>, forms: &[Form]) -> Result<Self, GatherError> {
-        let page = batch.page_rows();
+    /// Some rows of a batch that have one source, with the first columns in these forms.
+    pub(crate) fn of(
+        batch: &Batch<'_>,
+        rows: &SourceRows<'_>,
+        forms: &[Form],
+    ) -> Result<Self, GatherError> {
         let cells = forms.iter().enumerate().map(|(place, form)| match form {
-            Form::Array => batch.column(place).map(FragmentCells::Array),
-            Form::Integers => integers(batch, page.as_ref(), place),
-            Form::Codes => codes(batch, page.as_ref(), place),
+            Form::Array => array(batch, rows, place).map(FragmentCells::Array),
+            Form::Integers => integers(batch, rows, place),
+            Form::Codes => codes(batch, rows, place),
         });
         Ok(Self {
-            rows: batch.rows(),
             columns: cells.collect::<Result<_, _>>()?,
+            rows: match rows {
+                SourceRows::Block { block, slots } => slots.as_ref().map_or(block.rows(), Vec::len),
+                SourceRows::Folded(places) => places.len(),
+            },
         })
+    }
+}
+
+fn array(batch: &Batch<'_>, rows: &SourceRows<'_>, place: usize) -> Result<ArrayRef, GatherError> {
+    let column = batch.columns[place];
+    let (all, slots) = match rows {
+        SourceRows::Block { block, slots: None } => return Ok(block.column(column)?),
+        SourceRows::Block {
+            block,
+            slots: Some(slots),
+        } => {
+            if block.prefers_slots(slots.len()) {
+                return Ok(block.column_slots(column, slots)?);
+            }
+            (block.column(column)?, slots)
+        }
+        SourceRows::Folded(places) => {
+            let like = batch.folded[0].block.column(column)?;
+            (batch.folded_column(place, &like)?, places)
+        }
+    };
+    let (first, last) = (slots[0] as usize, slots[slots.len() - 1] as usize);
+    if last - first + 1 == slots.len() {
+        return Ok(all.slice(first, slots.len()));
+    }
+    let slots = UInt32Array::from(slots.clone());
+    // Too many bytes is the only way in which rows that are there fail to be taken.
+    take(&all, &slots, None).map_err(|_| GatherError::TooManyBytes)
+}
+
+/// The page that the rows are in, if it is one, and which they are.
+fn page_rows<'a>(rows: &'a SourceRows<'_>) -> Option<(&'a Block, Option<&'a [u32]>)> {
+    match rows {
+        SourceRows::Block { block, slots } if !block.is_in_memory() => {
+            Some((block, slots.as_deref()))
+        }
+        _ => None,
     }
 }
 
 fn integers(
     batch: &Batch<'_>,
-    page: Option<&PageRows<'_>>,
+    rows: &SourceRows<'_>,
     place: usize,
 ) -> Result<FragmentCells, GatherError> {
     let column = batch.columns[place];
-    let numbers = page.map(|rows| rows.page.integers(column, rows.slots.as_deref()));
+    let numbers = page_rows(rows).map(|(page, slots)| page.integers(column, slots));
     if let Some(numbers) = numbers.transpose()?.flatten() {
         return Ok(FragmentCells::Integers(numbers));
     }
-    let array = batch.column(place)?;
+    let array = array(batch, rows, place)?;
     let numbers = of_array(&array);
     Ok(numbers.map_or(FragmentCells::Array(array), FragmentCells::Integers))
 }
 
 fn codes(
     batch: &Batch<'_>,
-    page: Option<&PageRows<'_>>,
+    rows: &SourceRows<'_>,
     place: usize,
 ) -> Result<FragmentCells, GatherError> {
     let column = batch.columns[place];
-    let text = page.map(|rows| rows.page.text_codes(column, rows.slots.as_deref()));
+    let text = page_rows(rows).map(|(page, slots)| page.text_codes(column, slots));
     if let Some((cells, codes)) = text.transpose()?.flatten() {
         return Ok(FragmentCells::Codes { cells, codes });
     }
-    batch.column(place).map(FragmentCells::Array)
+    array(batch, rows, place).map(FragmentCells::Array)
 }
 
 /// The numbers of an array without NULLs, if it has numbers that all fit.

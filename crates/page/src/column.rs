@@ -67,6 +67,7 @@ enum Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
+    #[inline(always)]
     fn open(
         column_type: ColumnType,
         codec: u8,

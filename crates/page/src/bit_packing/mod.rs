@@ -8,6 +8,7 @@
 //! bytes. Both forms are read in blocks of 64 values, or in groups where values are narrow.
 
 mod end_to_end;
+mod in_range;
 mod lanes;
 
 use crate::cursor::Cursor;
@@ -170,6 +171,23 @@ impl<'a> Packed<'a> {
             }
             _ => self.unpack_blocks(group, values),
         }
+    }
+
+    /// Of a group of narrow values a bit for each from `first` to `last`; of what lies behind the last
+    /// value, any.
+    #[inline]
+    pub(crate) fn bits_in_range(
+        &self,
+        group: usize,
+        first: u32,
+        last: u32,
+    ) -> [u64; BLOCKS_A_GROUP] {
+        if lanes::applies(self.width) && (group + 1) * GROUP <= self.count_in_lanes() {
+            return lanes::bits_in_range(self.group(group), self.width, first, last);
+        }
+        let mut values = [0; GROUP];
+        self.unpack_group(group, &mut values);
+        in_range::group_bits(&values, first, last)
     }
 
     /// Unpacks a group that is not in lanes.

@@ -58,18 +58,6 @@ pub(super) fn add_up<T: Cell>(
     }
 }
 
-/// A bit for each value from `first` to `last`.
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
-pub(super) fn narrow_bits(values: &NarrowGroup, first: u32, last: u32) -> [u64; BLOCKS_A_GROUP] {
-    let (blocks, _) = values.as_chunks::<BLOCK>();
-    from_fn(|block| {
-        let values = blocks[block].iter().enumerate();
-        let bit =
-            |(index, &value): (usize, &u32)| u64::from(first <= value && value <= last) << index;
-        values.map(bit).fold(0, |bits, bit| bits | bit)
-    })
-}
-
 /// A bit for each word from `first` on that is at most `span` above it, modulo 2^64.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
 pub(super) fn word_bits(words: &Block, first: u64, span: u64) -> u64 {

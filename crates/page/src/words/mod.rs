@@ -318,6 +318,7 @@ impl<'a> Stream<'a> {
         Self::open_as(codec, size_of::<u64>(), cursor, rows, section)
     }
 
+    #[inline(always)]
     fn open_as(
         codec: WordCodec,
         plain_bytes: usize,
@@ -416,6 +417,7 @@ pub(crate) enum Words<'a> {
 
 impl<'a> Words<'a> {
     /// Parses the segment of a column of `rows` words.
+    #[inline(always)]
     pub(crate) fn open(
         codec: WordCodec,
         plain_bytes: usize,

@@ -16,7 +16,7 @@ use crate::error::PageError;
 use crate::exceptions::{self, Exception, Exceptions};
 use crate::word_order::WordRange;
 
-use super::group::{add_base, narrow_bits, word_bits};
+use super::group::{add_base, word_bits};
 use super::{Profile, Sink, WordDecoder, all_or_none, append_to, buffer_of};
 
 pub(super) fn encode(words: &[u64], profile: &Profile, sink: &mut Sink<'_>) {
@@ -180,12 +180,10 @@ impl Pfor<'_> {
         if self.distances.is_narrow()
             && let Some((first, last)) = distances.narrow()
         {
-            let mut narrow = [0; GROUP];
             let groups = rows.div_ceil(GROUP);
             let mut blocks = Vec::with_capacity(groups * BLOCKS_A_GROUP);
             for group in 0..groups {
-                self.distances.unpack_group(group, &mut narrow);
-                blocks.extend_from_slice(&narrow_bits(&narrow, first, last));
+                blocks.extend_from_slice(&self.distances.bits_in_range(group, first, last));
             }
             return buffer_of(blocks, rows);
         }
