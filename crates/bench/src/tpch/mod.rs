@@ -5,7 +5,8 @@
 //! 2. After the copy's merges have ended, all sides answer query by query in turns, and once more as
 //!    often as rounds are asked for; the first round only warms up, medians count. Hedgerow and
 //!    PostgreSQL are asked over the wire and their answers are compared cell by cell; of the others
-//!    the number of rows is.
+//!    the number of rows is. At a large scale PostgreSQL does not warm up: it is asked for minutes, and
+//!    has most of its tables on disk anyway.
 //! 3. *From disk*: before each query all sides let go of what they have in memory, the servers by starting anew,
 //!    and the kernel of what it has of their files. The answers are compared as before; nothing warms up.
 //! 4. *Fresh*: a tenth of all line items and of all orders, drawn by a hash of their keys, are
@@ -60,6 +61,7 @@ struct Plan {
     scale_factor: f64,
     rounds: usize,
     memory: &'static str,
+    postgres_warms_up: bool,
 }
 
 /// From this scale factor on, a run is one round: it takes long enough to be little disturbed.
@@ -73,12 +75,14 @@ impl Plan {
                 scale_factor: 0.1,
                 rounds: 1,
                 memory: "1GiB",
+                postgres_warms_up: true,
             },
             Scale::Full => Self {
                 name: "full",
                 scale_factor: 1.0,
                 rounds: 3,
                 memory: "4GiB",
+                postgres_warms_up: true,
             },
         };
         match scale_factor {
@@ -91,6 +95,7 @@ impl Plan {
                 scale_factor,
                 rounds: 1,
                 memory: "8GiB",
+                postgres_warms_up: false,
                 ..plan
             },
         }
@@ -100,7 +105,9 @@ impl Plan {
 /// The sides that answer, all with the same rows.
 struct Sides {
     postgres: PostgresServer,
+    source: Client,
     hedgerow: Hedgerow,
+    replica: Client,
     peers: [(Engine, Peer); 2],
 }
 
@@ -111,6 +118,14 @@ enum Peers {
     AsServers,
     /// Those from before the changes.
     AsBefore,
+}
+
+/// A side, ours is `None`, and its milliseconds.
+type Sample = (Option<&'static str>, f64);
+
+fn shown(samples: &[Sample]) -> String {
+    let shown = |(side, sample): &Sample| format!("{} {sample:.0}", side.unwrap_or("hedgerow"));
+    samples.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// Milliseconds of each round, by query.
@@ -170,12 +185,12 @@ pub fn run(scale: Scale, scale_factor: Option<f64>) -> Result<Results> {
         results.setting(engine.name(), peer.version());
     }
     sides.note_sizes(&mut results)?;
-    let merged = sides.answer(plan.rounds, Memory::Warm, Peers::AsServers)?;
+    let merged = sides.answer(plan, Memory::Warm, Peers::AsServers)?;
     note(&mut results, "", &merged);
-    let from_disk = sides.answer(plan.rounds, Memory::Cold, Peers::AsServers)?;
+    let from_disk = sides.answer(plan, Memory::Cold, Peers::AsServers)?;
     note(&mut results, "from disk, ", &from_disk);
     sides.change()?;
-    let fresh = sides.answer(plan.rounds, Memory::Warm, Peers::AsBefore)?;
+    let fresh = sides.answer(plan, Memory::Warm, Peers::AsBefore)?;
     note(&mut results, "fresh, ", &fresh);
     let mut ratio = |metric: &str, times: &Measured, peer: &str| {
         let ratio = times.of(None).total() / times.of(Some(peer)).total();
@@ -225,7 +240,9 @@ impl Sides {
         settled_bytes(&hedgerow)?;
         tables::add_reference_indexes(&mut source)?;
         Ok(Self {
+            replica: hedgerow.connect()?,
             postgres,
+            source,
             hedgerow,
             peers,
         })
@@ -252,46 +269,55 @@ impl Sides {
         Ok(())
     }
 
-    /// Has each query answered by all sides in turns, `rounds` times, after warming up if memory is to be warm.
-    fn answer(&mut self, rounds: usize, memory: Memory, peers: Peers) -> Result<Measured> {
-        let mut source = self.postgres.connect(DATABASE)?;
-        let mut replica = self.hedgerow.connect()?;
+    /// Has each query answered by all sides in turns, as often as the plan has rounds, after warming up if
+    /// memory is to be warm.
+    fn answer(&mut self, plan: Plan, memory: Memory, peers: Peers) -> Result<Measured> {
         let mut measured = Measured::default();
-        let first_round = match memory {
-            Memory::Warm => 0,
-            Memory::Cold => 1,
-        };
-        for round in first_round..=rounds {
+        if memory == Memory::Warm {
+            for number in queries::NUMBERS {
+                self.ask(number, peers, plan.postgres_warms_up)?;
+            }
+        }
+        for round in 1..=plan.rounds {
             for number in queries::NUMBERS {
                 if memory == Memory::Cold {
                     self.forget()?;
-                    source = self.postgres.connect(DATABASE)?;
-                    replica = self.hedgerow.connect()?;
                 }
-                let query = queries::text(number)?;
-                let (answer, ours) = timed(&mut replica, &query)?;
-                let (expected, theirs) = timed(&mut source, &query)?;
-                answer
-                    .ensure_same(&expected, number)
-                    .with_context(|| format!("query {number}"))?;
-                let mut samples = vec![(None, ours), (Some(POSTGRES), theirs)];
-                for (engine, peer) in &mut self.peers {
-                    let answered = peer.ask(&query)?;
-                    ensure!(
-                        peers == Peers::AsBefore || answered.rows == expected.rows.len(),
-                        "query {number}: {} rows from {engine:?}",
-                        answered.rows
-                    );
-                    samples.push((Some(engine.name()), answered.milliseconds));
-                }
-                // The first round only warms up.
-                if round > 0 {
-                    let each = samples.into_iter();
-                    each.for_each(|(side, sample)| measured.note(side, number, sample));
-                }
+                let samples = self.ask(number, peers, true)?;
+                eprintln!(
+                    "{memory:?}, {peers:?}, round {round}, query {number}, ms: {}",
+                    shown(&samples)
+                );
+                let each = samples.into_iter();
+                each.for_each(|(side, sample)| measured.note(side, number, sample));
             }
         }
         Ok(measured)
+    }
+
+    /// Has one query answered by all sides, one after the other; milliseconds of each. Without
+    /// PostgreSQL nobody says what the answer should be.
+    fn ask(&mut self, number: u8, peers: Peers, postgres: bool) -> Result<Vec<Sample>> {
+        let query = queries::text(number)?;
+        let (answer, ours) = timed(&mut self.replica, &query)?;
+        let mut samples = vec![(None, ours)];
+        if postgres {
+            let (expected, theirs) = timed(&mut self.source, &query)?;
+            answer
+                .ensure_same(&expected, number)
+                .with_context(|| format!("query {number}"))?;
+            samples.push((Some(POSTGRES), theirs));
+        }
+        for (engine, peer) in &mut self.peers {
+            let answered = peer.ask(&query)?;
+            ensure!(
+                peers == Peers::AsBefore || answered.rows == answer.rows.len(),
+                "query {number}: {} rows from {engine:?}",
+                answered.rows
+            );
+            samples.push((Some(engine.name()), answered.milliseconds));
+        }
+        Ok(samples)
     }
 
     /// Has all sides and the kernel let go of what they have in memory.
@@ -300,6 +326,8 @@ impl Sides {
         self.postgres.restart(Shutdown::Fast)?;
         self.hedgerow.start_again()?;
         self.hedgerow.wait_ready()?;
+        self.source = self.postgres.connect(DATABASE)?;
+        self.replica = self.hedgerow.connect()?;
         for (_, peer) in &mut self.peers {
             peer.forget()?;
         }
@@ -312,15 +340,14 @@ impl Sides {
     }
 
     /// Changes a tenth of the rows and waits until hedgerow shows it.
-    fn change(&self) -> Result<()> {
-        let mut source = self.postgres.connect(DATABASE)?;
-        source.batch_execute(CHANGES)?;
+    fn change(&mut self) -> Result<()> {
+        self.source.batch_execute(CHANGES)?;
         // What PostgreSQL would do in the background, so that it does not do it meanwhile.
-        source.batch_execute("vacuum analyze")?;
-        let wanted = Answer::ask(&mut source, CHANGED)?;
-        let mut replica = self.hedgerow.connect()?;
+        self.source.batch_execute("vacuum analyze")?;
+        let wanted = Answer::ask(&mut self.source, CHANGED)?;
+        let replica = &mut self.replica;
         wait_at_most(LIMIT, "the changes to be visible", || {
-            let shown = Answer::ask(&mut replica, CHANGED)?;
+            let shown = Answer::ask(replica, CHANGED)?;
             ensure!(shown.rows == wanted.rows, "sums {:?}", shown.rows);
             Ok(Some(()))
         })
