@@ -2,8 +2,8 @@
 //!
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow.position()`).
 //! * [`types`]: type names in casts.
-//! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats;
-//!   [`float_nullif`]: `nullif` of them.
+//! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
+//! * [`nullif`]: `nullif` of floats and intervals.
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
@@ -28,9 +28,9 @@ pub(crate) mod decimal_sums;
 pub(crate) mod division;
 pub(crate) mod extract;
 pub(crate) mod float_division;
-mod float_nullif;
 pub(crate) mod intervals;
 pub(crate) mod literals;
+mod nullif;
 pub(crate) mod only_element;
 pub(crate) mod operators;
 pub(crate) mod quotient;
@@ -62,9 +62,9 @@ use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
 use extract::{Extract, Form};
 use float_division::FloatDivisionRewrite;
-use float_nullif::FloatNullifRewrite;
 use intervals::{Intervals, Operation};
 use literals::LiteralRewrite;
+use nullif::NullifRewrite;
 use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
 use to_char::ToChar;
@@ -78,7 +78,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;
-    state.register_function_rewrite(Arc::new(FloatNullifRewrite))?;
+    state.register_function_rewrite(Arc::new(NullifRewrite::new()))?;
     state.register_function_rewrite(Arc::new(WholeRewrite::new()))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;

@@ -127,6 +127,11 @@ const ANSWERS: &[(&str, &str)] = &[
         "NULL|NULL|1.5|1.5",
     ),
     (
+        "select nullif(interval '1 month 30 days', interval '2 months') is null,
+                nullif(interval '1 day', interval '24 hours') is null, nullif(interval '1 day', interval '23 hours') is null",
+        "true|true|false",
+    ),
+    (
         "select ceil(case when k then 3.1::numeric(5,2) else c * 1.001 end) from v where a = 2",
         "-3",
     ),
