@@ -100,8 +100,8 @@ pub(super) fn unpack_group(packed: &[u8], width: u32, values: &mut NarrowGroup) 
     with_width!(width, WIDTH => unpack_all_blocks::<WIDTH>(packed, values));
 }
 
-/// Of the group at the start of `packed` a bit for each value from `first` to `last`. Values need not be
-/// written down on the way: that took a third of the time.
+/// Of the group at the start of `packed` a bit for each value from `first` to `last`. They need not be written
+/// down on the way.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
 pub(super) fn bits_in_range(
     packed: &[u8],

@@ -3,6 +3,8 @@
 //! * [`end_to_end`]: value after value, for any width.
 //! * [`lanes`]: in groups of 256, eight neighbours side by side, for most widths below 30.
 //!
+//! [`in_range`] compares what they unpack to with two bounds.
+//!
 //! Values of a width that is stored in lanes are in groups as long as there are 256 of them; the
 //! rest follows end to end. Either way `count` values take `count` × width bits, rounded up to
 //! bytes. Both forms are read in blocks of 64 values, or in groups where values are narrow.

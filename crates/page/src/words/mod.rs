@@ -318,6 +318,7 @@ impl<'a> Stream<'a> {
         Self::open_as(codec, size_of::<u64>(), cursor, rows, section)
     }
 
+    // Here and above: what is returned is half a kilobyte, and would be moved by each that hands it on.
     #[inline(always)]
     fn open_as(
         codec: WordCodec,
