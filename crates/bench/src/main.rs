@@ -84,7 +84,7 @@ enum Experiment {
     Tpch {
         #[command(flatten)]
         common: Common,
-        /// Another scale factor than 0.1 (quick) or 1 (full): 10 takes 45 GB of disk, and an hour
+        /// Another scale factor than 0.1 (quick) or 1 (full): 10 takes about 50 GB of disk and an hour
         #[arg(long)]
         scale_factor: Option<f64>,
     },

@@ -170,20 +170,22 @@ impl Cursor {
     /// Has the pages that come after those that have just been read, in this segment or the next, be
     /// on their way from the disk while those are looked at.
     fn announce_next(&mut self, cache: &PageCache) {
-        let read = self.current.as_ref().map(Current::after_read);
-        if read.as_ref().is_none_or(Range::is_empty) && self.upcoming.is_none() {
+        let current = self.current.as_ref();
+        let is_all_read = current.is_none_or(|current| current.unread().is_empty());
+        if is_all_read && self.upcoming.is_none() {
             self.upcoming = self.next_segment();
         }
-        let ahead = match read {
-            Some(pages) if !pages.is_empty() => self.current.as_ref().map(|it| (it, pages)),
-            _ => self.upcoming.as_ref().map(|it| (it, it.pages.clone())),
+        let next = match is_all_read {
+            true => self.upcoming.as_ref(),
+            false => self.current.as_ref(),
         };
-        if let Some((current, mut pages)) = ahead
-            && let Some(first) = pages.find(|&page| !current.is_ruled_out(page))
-            && !current.segment.is_cached(first, cache)
+        if let Some(next) = next
+            && let mut pages = next.unread()
+            && let Some(first) = pages.find(|&page| !next.is_ruled_out(page))
+            && !next.segment.is_cached(first, cache)
         {
-            let (pages, _) = current.pages_to_read(first..pages.end, self.read_bytes_max);
-            current.segment.will_load_pages(pages);
+            let (pages, _) = next.pages_to_read(first..pages.end, self.read_bytes_max);
+            next.segment.will_load_pages(pages);
         }
     }
 
@@ -286,7 +288,7 @@ impl Current {
     }
 
     /// The pages behind those that have been read.
-    fn after_read(&self) -> Range<usize> {
+    fn unread(&self) -> Range<usize> {
         self.pages.start + self.read_ahead.len()..self.pages.end
     }
 

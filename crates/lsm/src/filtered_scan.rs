@@ -1,6 +1,7 @@
 //! Scans whose consumer wants some rows only, and tells which by looking at a few columns.
 //!
-//! For each batch of rows that the snapshot sees:
+//! For each batch of rows that the snapshot sees, of whose pages the columns that are looked at are loaded
+//! into the processor's cache first, all at a time:
 //!
 //! 1. The consumer *sifts*: it asks encoded columns, one at a time, for the rows that may be wanted.
 //! 2. The columns that it looks at row by row are decoded for those, and it *checks* which it wants.

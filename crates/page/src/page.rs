@@ -29,7 +29,8 @@ pub struct Page {
     bytes: Buffer,
     header: Header,
     columns: Box<[ColumnPlace]>,
-    /// What opened columns take in memory.
+    /// What opened columns take in memory. Kept, because the cache asks at each look-up: to add it up is to
+    /// load all of `columns`.
     opened_bytes: AtomicUsize,
 }
 

@@ -184,7 +184,7 @@ impl<'a> Packed<'a> {
         first: u32,
         last: u32,
     ) -> [u64; BLOCKS_A_GROUP] {
-        if lanes::applies(self.width) && (group + 1) * GROUP <= self.count_in_lanes() {
+        if group * GROUP < self.count_in_lanes() {
             return lanes::bits_in_range(self.group(group), self.width, first, last);
         }
         let mut values = [0; GROUP];
