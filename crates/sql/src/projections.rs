@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use replication::checkpoint::Checkpoint;
-use replication::projection::orders;
 use replication::projection::request::{Refusal, Wish};
+use replication::projection::{Projection, orders};
 use types::TableName;
 
 use crate::command::ProjectionCommand;
@@ -160,14 +160,9 @@ fn ask(engine: &Engine, wish: Wish) -> Result<(), SqlError> {
     while since.elapsed() < 2 * PATIENCE {
         let projection = engine.catalog.projection(&name);
         if projection.is_some() == is_wanted {
-            let tree = projection.and_then(|projection| projection.tree());
             let durable = engine.store.durable().metadata;
             let checkpoint = Checkpoint::from_bytes(&durable).ok();
-            let is_durable = checkpoint.is_some_and(|checkpoint| {
-                let mut records = checkpoint.projections.iter();
-                records.any(|record| record.name == name && record.tree() == tree) == is_wanted
-            });
-            if is_durable {
+            if checkpoint.is_some_and(|durable| remembers(&durable, &name, projection.as_deref())) {
                 return Ok(());
             }
         }
@@ -178,6 +173,16 @@ fn ask(engine: &Engine, wish: Wish) -> Result<(), SqlError> {
         code::OBJECT_NOT_IN_PREREQUISITE_STATE,
         message,
     ))
+}
+
+/// Whether a start from this checkpoint finds the projection of a name as it is now, or none.
+fn remembers(durable: &Checkpoint, name: &str, projection: Option<&Projection>) -> bool {
+    let record = durable.projections.iter().find(|each| each.name == name);
+    match (record, projection) {
+        (Some(record), Some(projection)) => record.tree() == projection.tree(),
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 fn refused(refusal: Refusal) -> SqlError {
