@@ -7,8 +7,8 @@
 //! * [`row_filters`]: the conditions that it checks itself; [`row_check`]: how, [`column_range`]: those that say
 //!   between which values a cell lies; [`zone_pruning`]: the same about the bounds of pages;
 //!   [`checked_scan`]: a range of the table under all of them. [`reader`]: one of its partitions,
-//!   [`fragments`]: the same for who does not mind the order of rows, [`read_error`]: why there is no
-//!   next batch.
+//!   [`fragments`]: the same for who does not mind the order of rows, [`turns`]: how they leave the thread
+//!   to others, [`read_error`]: why there is no next batch.
 //! * [`tree_key`]: what a tree's rows ascend by; [`orders`]: the trees that have the same rows, and which
 //!   of them is read.
 //! * [`sample`]: how many rows conditions leave, as the planner wants to know.
@@ -29,4 +29,5 @@ mod sample;
 pub(crate) mod scan;
 mod scan_metrics;
 pub(crate) mod tree_key;
+mod turns;
 mod zone_pruning;

@@ -3,7 +3,7 @@
 //! One partition a range of keys. A partition opens its scan when it is first polled and then
 //! takes batch after batch from it in the polling thread: queries run on threads of their own
 //! (see [`crate::engine`]), so a read that waits for the disk holds up no connection, and no
-//! batch changes threads.
+//! batch changes threads. It lets others have the thread from time to time ([`super::turns`]).
 //!
 //! The rows of a partition ascend by key; where the projection starts with the key's columns
 //! the planner is told. Conditions that the planner hands down are checked here
@@ -24,7 +24,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
     EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, RangePartitioning,
 };
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
@@ -36,7 +36,6 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     apply_expression_roots,
 };
-use futures::stream;
 use lsm::{Form, KeyRange, ScanRequest, Snapshot, StoreError};
 use types::TableSchema;
 
@@ -48,6 +47,7 @@ use super::reader::Reader;
 use super::row_filters::RowFilters;
 use super::scan_metrics::{ScanMetrics, note_extent};
 use super::tree_key::{TableTree, TreeKey};
+use super::turns::InTurns;
 use crate::error::SqlError;
 
 /// What is read.
@@ -153,7 +153,8 @@ impl ScanExec {
             partitioning(&target, &schema, &parts),
             EmissionType::Incremental,
             Boundedness::Bounded,
-        );
+        )
+        .with_scheduling_type(SchedulingType::Cooperative);
         Self {
             target,
             choice: None,
@@ -391,10 +392,9 @@ impl ExecutionPlan for ScanExec {
             self.limit,
             ScanMetrics::new(&self.metrics, partition),
         );
-        let batches = stream::iter(reader);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),
-            batches,
+            InTurns::new(reader),
         )))
     }
 

@@ -14,3 +14,4 @@ mod numbering;
 mod projections;
 mod statements;
 mod tpch;
+mod turns;
