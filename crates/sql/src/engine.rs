@@ -49,8 +49,8 @@ const DIRECT_MEMORY_DIVISOR: usize = 16;
 const DIRECT_KEYS_MAX: usize = 16 << 20;
 /// More places there are only where at least this share of them is taken.
 const DIRECT_KEY_SHARE: f64 = 0.05;
-/// An engine's thread takes every so many-th task from those that came from outside, new statements above
-/// all. By itself the runtime does so after 61 turns of tasks that it has, and only then learns how long they are.
+/// Each so many-th turn of an engine's thread goes to a task that came from outside, new statements above all.
+/// By itself the runtime begins with every 61st, and only learns there how long turns are.
 const NEWCOMER_INTERVAL: u32 = 2;
 /// How often a waiting statement looks whether the replica has caught up: soon at first, for a client that asks
 /// after what it has just written.
