@@ -193,9 +193,10 @@ fn disk_cuts(run: &DiskRun, parts: usize) -> Vec<SortKey> {
         pages.map(|page| (&page.first_key).max(segment.key_min()))
     });
     let starts: Vec<&SortKey> = starts.collect();
-    let is_cut = |index: &usize| (1..parts).any(|part| *index == part * starts.len() / parts);
-    let cuts = (0..starts.len()).filter(is_cut);
-    cuts.map(|index| starts[index].clone()).collect()
+    let places = (1..parts).map(|part| part * starts.len() / parts);
+    // The first page is the first part's.
+    let places = places.filter(|&place| place > 0);
+    places.map(|place| starts[place].clone()).collect()
 }
 
 /// The ranges between ascending cuts. Equal neighbours count once.

@@ -2,6 +2,7 @@
 //!
 //! Counting costs an atomic addition a page, none a row.
 
+use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::key_range::KeyRange;
@@ -18,6 +19,19 @@ pub struct ScanCounts {
     pub pages_ruled_out: u64,
     /// Versions in the pages taken, and in its range in memory.
     pub versions: u64,
+}
+
+impl Add for ScanCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            pages_cached: self.pages_cached + other.pages_cached,
+            pages_read: self.pages_read + other.pages_read,
+            pages_ruled_out: self.pages_ruled_out + other.pages_ruled_out,
+            versions: self.versions + other.versions,
+        }
+    }
 }
 
 /// The same while scans run.

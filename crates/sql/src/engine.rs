@@ -37,6 +37,7 @@ use crate::numbering::rule::Numberings;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::projection_choice::ProjectionChoice;
 use crate::running_queries::RunningQueries;
+use crate::scan_sharing::ScanSharing;
 use crate::session::{Session, SessionStart};
 use crate::twin_names;
 use crate::writes::Primary;
@@ -325,6 +326,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .position(|rule| rule.name() == "join_selection");
     rules.insert(chooses.unwrap_or(0), Arc::new(JoinModes));
     rules.push(Arc::new(JoinFilters));
+    rules.push(Arc::new(ScanSharing));
     rules.insert(0, Arc::new(ProjectionChoice));
     rules.push(Arc::new(EncodedAggregates));
     rules.push(Arc::new(Numberings));

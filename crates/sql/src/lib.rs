@@ -39,6 +39,7 @@ mod projections;
 mod query;
 mod rewrite;
 mod running_queries;
+mod scan_sharing;
 pub mod session;
 mod settings;
 pub mod statement;

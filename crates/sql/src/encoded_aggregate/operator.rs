@@ -20,18 +20,19 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, RecordBatchStream,
 };
-use futures::{Stream, StreamExt, stream};
+use futures::{Stream, StreamExt};
 use lsm::Fragment;
 
 use super::aggregation::{Aggregation, States, batch};
 use crate::table::fragments::Fragments;
 use crate::table::scan::ScanExec;
+use crate::table::turns::InTurns;
 
 /// After so many reads the thread looks what else there is to do: whether the statement was cancelled,
 /// above all.
 const READS_AT_ONCE: usize = 16;
 
-/// If there are too many groups among so many rows, the partition is read again from its beginning by the
+/// If there are too many groups among so many rows, the partition is read again from its beginning for the
 /// operator that was replaced, which gets whole batches of the scan.
 const EARLY_ROWS: usize = 64 << 10;
 
@@ -125,7 +126,6 @@ impl ExecutionPlan for EncodedAggregateExec {
             replaced: Arc::clone(&self.replaced),
             aggregation: Arc::clone(&self.aggregation),
             context,
-            partition,
             stage: Stage::Encoded(Box::new((fragments, states))),
             metrics: BaselineMetrics::new(&self.metrics, partition),
         }))
@@ -155,7 +155,6 @@ struct EncodedStream {
     replaced: Arc<dyn ExecutionPlan>,
     aggregation: Arc<Aggregation>,
     context: Arc<TaskContext>,
-    partition: usize,
     stage: Stage,
     metrics: BaselineMetrics,
 }
@@ -192,34 +191,25 @@ impl EncodedStream {
         Ok(Step::Going)
     }
 
-    /// The replaced operator over all of the partition. What has been read is read again, and counted again
-    /// in what `explain analyze` shows of the scan: fewer than [`EARLY_ROWS`] rows.
-    fn begin_again(&self) -> Result<SendableRecordBatchStream> {
-        let context = Arc::clone(&self.context);
-        self.replaced.execute(self.partition, context)
-    }
-
-    /// The replaced operator over what is left to be read.
-    fn go_on(
-        &self,
-        left: Vec<Fragment>,
-        fragments: Fragments,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = Arc::clone(&self.aggregation.schema);
-        let rest = Rest {
+    /// The replaced operator over what it is given instead of its scan.
+    fn replaced_over(&self, rows: SendableRecordBatchStream) -> Result<SendableRecordBatchStream> {
+        let schema = rows.schema();
+        let partitions: Vec<Arc<dyn PartitionStream>> = vec![Arc::new(Rows {
             schema: Arc::clone(&schema),
-            batches: Mutex::new(Some((left, fragments))),
-        };
-        let leaf = StreamingTableExec::try_new(
-            schema,
-            vec![Arc::new(rest)],
-            None,
-            Vec::new(),
-            false,
-            None,
-        )?;
+            stream: Mutex::new(Some(rows)),
+        })];
+        let leaf = StreamingTableExec::try_new(schema, partitions, None, Vec::new(), false, None)?;
         let leaf: Arc<dyn ExecutionPlan> = Arc::new(leaf);
         above(&self.replaced, &leaf)?.execute(0, Arc::clone(&self.context))
+    }
+
+    /// What is left to be read, in batches.
+    fn rest(&self, left: Vec<Fragment>, fragments: Fragments) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.aggregation.schema);
+        let rest = std::iter::once(Ok(left)).chain(fragments);
+        let batches = rest.map(move |fragments| together(&fragments?, &schema));
+        let schema = Arc::clone(&self.aggregation.schema);
+        Box::pin(RecordBatchStreamAdapter::new(schema, InTurns::new(batches)))
     }
 
     /// The next states; `None`: ask again.
@@ -232,20 +222,21 @@ impl EncodedStream {
         if matches!(step, Step::Going) {
             return Ok(None);
         }
-        let is_early = states.rows() < EARLY_ROWS;
-        if is_early && matches!(step, Step::TooManyGroups(_)) {
-            self.stage = Stage::Replaced(self.begin_again()?);
-            return Ok(None);
-        }
-        let emitted = match states.rows() {
-            0 => None,
-            _ => Some(states.emit()?),
+        let rows = states.rows();
+        let is_early = rows < EARLY_ROWS && matches!(step, Step::TooManyGroups(_));
+        let emitted = match is_early || rows == 0 {
+            true => None,
+            false => Some(states.emit()?),
         };
         let Stage::Encoded(encoded) = mem::replace(&mut self.stage, Stage::Ended) else {
             unreachable!("it was so above");
         };
         if let Step::TooManyGroups(left) = step {
-            self.stage = Stage::Replaced(self.go_on(left, encoded.0)?);
+            let rows = match is_early {
+                true => encoded.0.into_batches(Arc::clone(&self.aggregation.schema)),
+                false => self.rest(left, encoded.0),
+            };
+            self.stage = Stage::Replaced(self.replaced_over(rows)?);
         }
         Ok(emitted)
     }
@@ -285,31 +276,26 @@ impl RecordBatchStream for EncodedStream {
     }
 }
 
-/// What is left to be read of a partition, once.
-struct Rest {
+/// Rows of a partition, once.
+struct Rows {
     schema: SchemaRef,
-    batches: Mutex<Option<(Vec<Fragment>, Fragments)>>,
+    stream: Mutex<Option<SendableRecordBatchStream>>,
 }
 
-impl fmt::Debug for Rest {
+impl fmt::Debug for Rows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rest").finish_non_exhaustive()
+        f.debug_struct("Rows").finish_non_exhaustive()
     }
 }
 
-impl PartitionStream for Rest {
+impl PartitionStream for Rows {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let batches = self.batches.lock().map(|mut batches| batches.take());
-        let (left, fragments) = batches.ok().flatten().expect("it is asked for once");
-        let schema = Arc::clone(&self.schema);
-        let batches = std::iter::once(Ok(left)).chain(fragments);
-        let batches = batches.map(move |fragments| together(&fragments?, &schema));
-        let schema = Arc::clone(&self.schema);
-        Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))
+        let stream = self.stream.lock().map(|mut stream| stream.take());
+        stream.ok().flatten().expect("it is asked for once")
     }
 }
 

@@ -2,60 +2,64 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
-use lsm::{Form, Fragment, KeyRange};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use lsm::{Form, Fragment};
 
 use super::checked_scan::CheckedScan;
+use super::ranges::PartitionRanges;
 use super::read_error::ReadError;
+use super::reader::Reader;
 use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
+use super::scans::Scans;
+use super::turns::InTurns;
 
 /// Iterator of some fragments at a time. Ends after the first error.
 pub(crate) struct Fragments {
     target: Arc<ScanTarget>,
-    source: Source,
+    scans: Scans<CheckedScan>,
+    filters: RowFilters,
     forms: Vec<Form>,
     metrics: ScanMetrics,
 }
 
-/// Where the next fragments come from.
-enum Source {
-    /// Not opened yet.
-    Range(KeyRange, RowFilters),
-    Open(Box<CheckedScan>),
-    Ended,
-}
-
 impl Fragments {
-    /// Reads `range`, if there is anything to read, the projected columns in `forms`; nothing is opened
-    /// before the first fragments are asked for.
+    /// Reads `ranges`, the projected columns in `forms`; nothing is opened before the first fragments are
+    /// asked for.
     pub(super) fn new(
         target: Arc<ScanTarget>,
-        range: Option<KeyRange>,
+        ranges: PartitionRanges,
         filters: &RowFilters,
         forms: Vec<Form>,
         metrics: ScanMetrics,
     ) -> Self {
-        let source = range.map(|range| Source::Range(range, filters.clone()));
         Self {
             target,
-            source: source.unwrap_or(Source::Ended),
+            scans: Scans::new(ranges),
+            filters: filters.clone(),
             forms,
             metrics,
         }
     }
 
+    /// Batches of the same rows, from the beginning, with the names that `schema` gives their columns. What
+    /// has been read is read again, and its rows are counted again in what `explain analyze` shows.
+    pub(crate) fn into_batches(self, schema: SchemaRef) -> SendableRecordBatchStream {
+        let ranges = self.scans.into_ranges_again();
+        let (target, names, filters) = (self.target, schema.clone(), &self.filters);
+        let reader = Reader::new(target, names, ranges, filters, None, self.metrics);
+        Box::pin(RecordBatchStreamAdapter::new(schema, InTurns::new(reader)))
+    }
+
     fn read(&mut self) -> Result<Option<Vec<Fragment>>, ReadError> {
-        if let Source::Range(range, filters) = &self.source {
-            let scan = CheckedScan::open(&self.target, range.clone(), filters)?;
-            self.source = Source::Open(Box::new(scan));
-        }
-        let Source::Open(scan) = &mut self.source else {
-            return Ok(None);
-        };
-        let next = scan.next_fragments(&self.forms);
-        self.metrics.note(scan.counts());
+        let open = |range| CheckedScan::open(&self.target, range, &self.filters);
+        let read = |scan: &mut CheckedScan| scan.next_fragments(&self.forms);
+        let next = self.scans.next(open, read);
+        self.metrics.note(self.scans.counts());
         next
     }
 }
@@ -73,7 +77,7 @@ impl Iterator for Fragments {
                 self.metrics.baseline.record_output(rows);
             }
             Ok(None) => self.metrics.baseline.done(),
-            Err(_) => self.source = Source::Ended,
+            Err(_) => self.scans.end(),
         }
         result.transpose()
     }

@@ -10,19 +10,21 @@ use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
-use lsm::{KeyRange, Scan};
+use lsm::Scan;
 
 use super::checked_scan::CheckedScan;
+use super::ranges::PartitionRanges;
 use super::read_error::ReadError;
 use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
+use super::scans::Scans;
 
 /// After so many batches of which hardly a row was wanted, the thread looks what else there is to do:
 /// whether the statement was cancelled, above all.
 const BATCHES_AT_ONCE: usize = 16;
 
-/// Iterator of a partition's batches.
+/// Iterator of a partition's batches. Ends after the first error.
 pub(super) struct Reader {
     target: Arc<ScanTarget>,
     schema: SchemaRef,
@@ -34,70 +36,55 @@ pub(super) struct Reader {
 
 /// Where the next batch comes from.
 enum Source {
-    /// Not opened yet.
-    Range(KeyRange, RowFilters),
-    All(Scan),
+    All(Scans<Scan>),
     Filtered(Box<Filtered>),
     Ended,
 }
 
-/// A scan with conditions.
+/// Scans with conditions.
 struct Filtered {
-    scan: CheckedScan,
+    scans: Scans<CheckedScan>,
+    filters: RowFilters,
     together: BatchCoalescer,
 }
 
 impl Reader {
-    /// Reads `range`, if there is anything to read; nothing is opened before the first batch is
-    /// asked for.
+    /// Reads `ranges`; nothing is opened before the first batch is asked for.
     pub(super) fn new(
         target: Arc<ScanTarget>,
         schema: SchemaRef,
-        range: Option<KeyRange>,
+        ranges: PartitionRanges,
         filters: &RowFilters,
         limit: Option<usize>,
         metrics: ScanMetrics,
     ) -> Self {
-        let source = range.map(|range| Source::Range(range, filters.clone()));
+        let source = match filters.conditions() {
+            [] => Source::All(Scans::new(ranges)),
+            _ => Source::Filtered(Box::new(Filtered::new(&target, &schema, ranges, filters))),
+        };
         Self {
             target,
             schema,
-            source: source.unwrap_or(Source::Ended),
+            source,
             left: limit.unwrap_or(usize::MAX),
             metrics,
         }
     }
 
-    fn open(&self, range: KeyRange, filters: &RowFilters) -> Result<Source, ReadError> {
-        let target = &self.target;
-        if filters.conditions().is_empty() {
-            let request = target.request(range);
-            let scan = target.snapshot.scan(target.tree.id, request)?;
-            return Ok(Source::All(scan));
-        }
-        // A batch that is half full goes on as it is: a copy would cost more than it saves.
-        let together = BatchCoalescer::new(self.schema.clone(), target.batch_rows)
-            .with_biggest_coalesce_batch_size(Some(target.batch_rows / 2));
-        Ok(Source::Filtered(Box::new(Filtered {
-            scan: CheckedScan::open(target, range, filters)?,
-            together,
-        })))
-    }
-
     fn read(&mut self) -> Result<Option<RecordBatch>, ReadError> {
-        if let Source::Range(range, filters) = &self.source {
-            self.source = self.open(range.clone(), filters)?;
-        }
+        let target = &self.target;
         let (batch, counts) = match &mut self.source {
-            Source::All(scan) => {
-                let batch = scan.next().transpose()?;
+            Source::All(scans) => {
+                let open = |range| target.snapshot.scan(target.tree.id, target.request(range));
+                let batch = scans.next(open, |scan| scan.next().transpose())?;
                 let batch = batch.map(|batch| with_schema(&batch, &self.schema));
-                (batch.transpose()?, scan.counts())
+                (batch.transpose()?, scans.counts())
             }
             Source::Filtered(filtered) => {
-                (filtered.next_batch(&self.schema)?, filtered.scan.counts())
+                let batch = filtered.next_batch(target, &self.schema)?;
+                (batch, filtered.scans.counts())
             }
-            Source::Ended | Source::Range(..) => return Ok(None),
+            Source::Ended => return Ok(None),
         };
         self.metrics.note(counts);
         let Some(batch) = batch else {
@@ -114,13 +101,34 @@ impl Reader {
 }
 
 impl Filtered {
+    fn new(
+        target: &ScanTarget,
+        schema: &SchemaRef,
+        ranges: PartitionRanges,
+        filters: &RowFilters,
+    ) -> Self {
+        // A batch that is half full goes on as it is: a copy would cost more than it saves.
+        let together = BatchCoalescer::new(schema.clone(), target.batch_rows)
+            .with_biggest_coalesce_batch_size(Some(target.batch_rows / 2));
+        Self {
+            scans: Scans::new(ranges),
+            filters: filters.clone(),
+            together,
+        }
+    }
+
     /// The next rows for which all conditions hold, perhaps none yet; `None` at the end.
-    fn next_batch(&mut self, schema: &SchemaRef) -> Result<Option<RecordBatch>, ReadError> {
+    fn next_batch(
+        &mut self,
+        target: &ScanTarget,
+        schema: &SchemaRef,
+    ) -> Result<Option<RecordBatch>, ReadError> {
         for _ in 0..BATCHES_AT_ONCE {
             if let Some(batch) = self.together.next_completed_batch() {
                 return Ok(Some(batch));
             }
-            let Some(batch) = self.scan.next_batch()? else {
+            let open = |range| CheckedScan::open(target, range, &self.filters);
+            let Some(batch) = self.scans.next(open, CheckedScan::next_batch)? else {
                 self.together
                     .finish_buffered_batch()
                     .map_err(DataFusionError::from)?;

@@ -1,7 +1,7 @@
 //! The operator that reads a table at a snapshot.
 //!
-//! One partition a range of keys. A partition opens its scan when it is first polled and then
-//! takes batch after batch from it in the polling thread: queries run on threads of their own
+//! One partition a range of keys, or ranges that the partitions share ([`super::ranges`]). A partition opens
+//! a scan when it is first polled and then takes batch after batch from it in the polling thread: queries run on threads of their own
 //! (see [`crate::engine`]), so a read that waits for the disk holds up no connection, and no
 //! batch changes threads. It lets others have the thread from time to time ([`super::turns`]).
 //!
@@ -42,6 +42,7 @@ use types::TableSchema;
 use super::fragments::Fragments;
 use super::orders::Choice;
 use super::parts::Parts;
+use super::ranges::{PartitionRanges, SharedRanges};
 use super::read_error::ReadError;
 use super::reader::Reader;
 use super::row_filters::RowFilters;
@@ -68,6 +69,8 @@ pub(crate) struct ScanExec {
     /// What could be read instead, as long as that is not settled.
     choice: Option<Choice>,
     parts: Parts,
+    /// What the partitions take instead of a part each.
+    shared: Option<SharedRanges>,
     filters: RowFilters,
     limit: Option<usize>,
     statistics: Arc<Statistics>,
@@ -118,6 +121,40 @@ impl ScanExec {
         self.limit.is_some()
     }
 
+    /// The same rows, spread over the partitions as they come to it; `None` where that is not worth it. For
+    /// who does not mind which partition has a row.
+    pub(crate) fn sharing(&self) -> Result<Option<Self>> {
+        let target = &self.target;
+        let small = self.parts.cut_small(&target.snapshot, target.tree.id);
+        let Some(small) = small.map_err(|error| target.error(&error))? else {
+            return Ok(None);
+        };
+        let scan = Self::with_filters(
+            target.clone(),
+            self.schema(),
+            self.parts.clone(),
+            self.filters.clone(),
+            self.limit,
+            Statistics::clone(&self.statistics),
+        );
+        let partitions = self.parts.ranges.len();
+        let properties = PlanProperties::clone(&scan.properties)
+            .with_partitioning(Partitioning::UnknownPartitioning(partitions));
+        Ok(Some(Self {
+            shared: Some(SharedRanges::new(&small, partitions)),
+            properties: Arc::new(properties),
+            ..scan
+        }))
+    }
+
+    /// What a partition reads in an execution.
+    fn ranges(&self, partition: usize) -> PartitionRanges {
+        match &self.shared {
+            Some(shared) => shared.of_partition(partition),
+            None => PartitionRanges::own(self.parts.ranges.get(partition).cloned()),
+        }
+    }
+
     /// One of its partitions in fragments, the columns in these forms.
     ///
     /// # Panics
@@ -129,7 +166,7 @@ impl ScanExec {
         }
         Ok(Fragments::new(
             self.target.clone(),
-            self.parts.ranges.get(partition).cloned(),
+            self.ranges(partition),
             &self.filters,
             forms,
             ScanMetrics::new(&self.metrics, partition),
@@ -159,6 +196,7 @@ impl ScanExec {
             target,
             choice: None,
             parts,
+            shared: None,
             filters,
             limit,
             statistics: Arc::new(statistics),
@@ -193,13 +231,8 @@ impl ScanTarget {
 impl ScanExec {
     /// Tells what all its ranges, which lie side by side, leave to be read.
     fn note_extent(&self) -> Result<()> {
-        let (Some(first), Some(last)) = (self.parts.ranges.first(), self.parts.ranges.last())
-        else {
+        let Some(range) = self.parts.bounds() else {
             return Ok(());
-        };
-        let range = KeyRange {
-            start: first.start.clone(),
-            end: last.end.clone(),
         };
         let target = &self.target;
         let extent = target.snapshot.extent(target.tree.id, &range);
@@ -265,11 +298,12 @@ impl DisplayAs for ScanExec {
             || self.parts.ranges.is_empty();
         write!(
             f,
-            "ScanExec: table={}{}, columns=[{}], parts={}{}",
+            "ScanExec: table={}{}, columns=[{}], parts={}{}{}",
             self.target.schema.name,
             projection.unwrap_or_default(),
             columns.join(", "),
             self.parts.ranges.len(),
+            if self.shared.is_some() { " shared" } else { "" },
             if bounded { ", by key" } else { "" },
         )?;
         if let [first, others @ ..] = self.filters.conditions() {
@@ -387,7 +421,7 @@ impl ExecutionPlan for ScanExec {
         let reader = Reader::new(
             self.target.clone(),
             self.schema(),
-            self.parts.ranges.get(partition).cloned(),
+            self.ranges(partition),
             &self.filters,
             self.limit,
             ScanMetrics::new(&self.metrics, partition),

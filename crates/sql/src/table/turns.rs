@@ -17,14 +17,14 @@ use futures::Stream;
 const TURN: Duration = Duration::from_millis(2);
 
 /// The items of an iterator, in turns.
-pub(super) struct InTurns<I> {
+pub(crate) struct InTurns<I> {
     items: I,
     /// When this turn began.
     since: Option<Instant>,
 }
 
 impl<I> InTurns<I> {
-    pub(super) fn new(items: I) -> Self {
+    pub(crate) fn new(items: I) -> Self {
         Self { items, since: None }
     }
 }

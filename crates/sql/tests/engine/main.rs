@@ -12,6 +12,7 @@ mod joins;
 mod lookups;
 mod numbering;
 mod projections;
+mod sharing;
 mod statements;
 mod tpch;
 mod turns;

@@ -1,0 +1,87 @@
+//! Partitions of a scan share what is to be read: every row comes once, and whoever relies on which partition
+//! has a row gets what it relies on.
+
+use sql::{EngineOptions, Session};
+
+use crate::harness::{Fixture, run};
+
+/// Far more than are read by one thread, in some dozens of pages.
+const LINES: u64 = 150_000;
+/// Values of the first column of the key: too few for even parts.
+const SHOPS: u64 = 3;
+
+/// A number of 63 bits that nobody can pack: pages are to be many.
+fn scattered(number: u64) -> u64 {
+    let mixed = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed ^ mixed >> 31).wrapping_mul(0xD1B5_4A32_D192_ED03) >> 1
+}
+
+/// Lines by shop and number, each of which names the one after it in its shop.
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::with_options(EngineOptions {
+        threads: 2,
+        ..EngineOptions::default()
+    });
+    let table = fixture.table(
+        "lines",
+        "shop bigint key, number bigint key, next bigint, amount bigint, mark bigint",
+    );
+    let line = |place: u64| {
+        let (shop, number) = (place / (LINES / SHOPS), place % (LINES / SHOPS));
+        let (amount, mark) = (scattered(number), scattered(place + LINES));
+        format!("{shop}|{number}|{}|{amount}|{mark}\n", number + 1)
+    };
+    fixture.write(table, &(0..LINES).map(line).collect::<String>());
+    fixture.store.flush().expect("the flush works");
+    fixture
+}
+
+async fn plan(session: &Session, query: &str) -> String {
+    let plan = run(session, &format!("explain {query}")).await;
+    plan.expect("a plan").join("\n")
+}
+
+async fn assert_planned(session: &Session, query: &str, expected: &str) {
+    let plan = plan(session, query).await;
+    assert!(plan.contains(expected), "{plan}");
+}
+
+#[tokio::test]
+async fn every_row_is_read_once() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let query = "select count(*), sum(number), count(distinct amount) from lines where amount >= 0";
+    assert_planned(&session, query, "parts=2 shared").await;
+    let numbers = LINES * (LINES / SHOPS - 1) / 2;
+    for _ in 0..10 {
+        let rows = run(&session, query).await.expect("an answer");
+        assert_eq!(rows, [format!("{LINES}|{numbers}|{}", LINES / SHOPS)]);
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_the_keys_is_read_by_all_threads() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let query = "select count(*), sum(number) from lines where shop = 1 and number < 40000";
+    assert_planned(&session, query, "parts=2").await;
+    let rows = run(&session, query).await.expect("an answer");
+    assert_eq!(rows, [format!("40000|{}", 40_000_u64 * 39_999 / 2)]);
+}
+
+/// Each step of a recursive statement runs the same operators.
+#[tokio::test]
+async fn a_recursive_statement_reads_the_table_again_in_each_step() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let query = "with recursive walk(shop, number, steps) as (
+             select shop, number, 0 from lines where number = 7
+             union all
+             select l.shop, l.next, steps + 1 from walk, lines l
+             where l.shop = walk.shop and l.number = walk.number and steps < 6)
+         select steps, count(*), min(number), max(number) from walk group by steps order by steps";
+    assert_planned(&session, query, "parts=2 shared").await;
+    let rows = run(&session, query).await.expect("an answer");
+    let expected = (0..=6).map(|step| format!("{step}|{SHOPS}|{0}|{0}", 7 + step));
+    assert_eq!(rows, expected.collect::<Vec<_>>());
+}
