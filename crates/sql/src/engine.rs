@@ -40,6 +40,7 @@ use crate::running_queries::RunningQueries;
 use crate::scan_sharing::ScanSharing;
 use crate::session::{Session, SessionStart};
 use crate::twin_names;
+use crate::unordered_exchanges::UnorderedExchanges;
 use crate::writes::Primary;
 
 /// Consumers of memory that an error about a full pool names.
@@ -325,6 +326,11 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .iter()
         .position(|rule| rule.name() == "join_selection");
     rules.insert(chooses.unwrap_or(0), Arc::new(JoinModes));
+    let exchanges = rules
+        .iter()
+        .position(|rule| rule.name() == "EnsureRequirements")
+        .expect("DataFusion has a rule that puts exchanges in");
+    rules.insert(exchanges + 1, Arc::new(UnorderedExchanges));
     rules.push(Arc::new(JoinFilters));
     rules.push(Arc::new(ScanSharing));
     rules.insert(0, Arc::new(ProjectionChoice));

@@ -45,6 +45,7 @@ mod settings;
 pub mod statement;
 mod table;
 mod twin_names;
+mod unordered_exchanges;
 mod views;
 pub mod writes;
 

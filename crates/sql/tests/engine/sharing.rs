@@ -85,3 +85,27 @@ async fn a_recursive_statement_reads_the_table_again_in_each_step() {
     let expected = (0..=6).map(|step| format!("{step}|{SHOPS}|{0}|{0}", 7 + step));
     assert_eq!(rows, expected.collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn groups_are_not_brought_into_the_order_of_the_key_for_nobody() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let by_line = "select shop, number, max(amount) from lines group by shop, number";
+    let largest = format!("select count(*) from ({by_line}) x");
+    let unordered = plan(&session, &largest).await;
+    assert!(
+        unordered.contains("RepartitionExec: partitioning=Hash"),
+        "{unordered}"
+    );
+    assert!(!unordered.contains("preserve_order"), "{unordered}");
+    let rows = run(&session, &largest).await.expect("an answer");
+    assert_eq!(rows, [LINES.to_string()]);
+    let ordered = format!("{by_line} order by shop, number");
+    let rows = run(&session, &ordered).await.expect("an answer");
+    assert_eq!(rows.len() as u64, LINES);
+    let keys = rows.iter().map(|row| {
+        let mut cells = row.split('|').map(|cell| cell.parse::<u64>().unwrap_or(0));
+        (cells.next(), cells.next())
+    });
+    assert!(keys.is_sorted(), "they are in order");
+}
