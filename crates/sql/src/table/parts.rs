@@ -66,8 +66,8 @@ impl Parts {
             let (start, end) = (Some(start.clone()), Some(end.clone()));
             pages_in(snapshot, table, &KeyRange { start, end })
         };
-        if let Some((moved, starts)) = aligned(&cuts, key, pages)? {
-            let moved = Self::moved(&moved, starts, range);
+        if let Some(aligned) = aligned(&cuts, key, pages)? {
+            let moved = aligned.within(range);
             let as_many = moved.ranges.len() == cuts.len();
             if as_many && are_even(snapshot, table, &moved.ranges)? {
                 return Ok(moved);
@@ -77,20 +77,18 @@ impl Parts {
         Ok(Self { ranges, starts })
     }
 
-    /// What cuts of all keys leave of `range`.
-    fn moved(cuts: &[KeyRange], starts: Vec<ScalarValue>, range: &KeyRange) -> Self {
-        // What the range leaves is without gaps: the cuts that it leaves out are the first and last.
-        let first = cuts.iter().position(|cut| intersect(cut, range).is_some());
-        let ranges: Vec<KeyRange> = cuts
-            .iter()
-            .filter_map(|cut| intersect(cut, range))
-            .collect();
-        let starts = starts.into_iter().skip(first.unwrap_or(0));
-        let starts = starts.take(ranges.len().saturating_sub(1)).collect();
-        Self {
-            ranges,
-            starts: Some(starts),
-        }
+    /// What they have in `range`.
+    fn within(self, range: &KeyRange) -> Self {
+        let first = |part: &KeyRange| intersect(part, range).is_some();
+        // What the range leaves is without gaps: the parts that it leaves out are the first and last.
+        let first = self.ranges.iter().position(first).unwrap_or(0);
+        let ranges = self.ranges.iter();
+        let ranges: Vec<_> = ranges.filter_map(|part| intersect(part, range)).collect();
+        let starts = self.starts.map(|starts| {
+            let between = starts.into_iter().skip(first);
+            between.take(ranges.len().saturating_sub(1)).collect()
+        });
+        Self { ranges, starts }
     }
 
     /// Everything from the first to the last, if there is anything.
@@ -165,13 +163,13 @@ fn pages_in(snapshot: &Snapshot, table: TableId, range: &KeyRange) -> Result<u64
     Ok(extent.pages - extent.pages_skipped)
 }
 
-/// The cuts at the starts of values of the key's first column, with these values; `None` where some would
-/// be the same. `pages` tells how much there is between two keys.
+/// The parts between cuts that have moved to starts of values of the key's first column; `None` where some
+/// would be the same. `pages` tells how much there is between two keys.
 fn aligned(
     cuts: &[KeyRange],
     key: &TreeKey,
     pages: impl Fn(&SortKey, &SortKey) -> Result<u64, StoreError>,
-) -> Result<Option<(Vec<KeyRange>, Vec<ScalarValue>)>, StoreError> {
+) -> Result<Option<Parts>, StoreError> {
     let Some(first) = FirstColumn::of(key) else {
         return Ok(None);
     };
@@ -191,7 +189,10 @@ fn aligned(
     let starts = [None].into_iter().chain(starts.iter().cloned().map(Some));
     let ranges = starts.zip(ends);
     let ranges = ranges.map(|(start, end)| KeyRange { start, end });
-    Ok(Some((ranges.collect(), values)))
+    Ok(Some(Parts {
+        ranges: ranges.collect(),
+        starts: Some(values),
+    }))
 }
 
 /// The first column of a key.
@@ -323,7 +324,7 @@ mod tests {
     }
 
     /// Cuts at these keys, moved; there are as many pages between two keys as there are keys.
-    fn moved(keys: &[SortKey], tree_key: &TreeKey) -> Option<(Vec<KeyRange>, Vec<ScalarValue>)> {
+    fn moved(keys: &[SortKey], tree_key: &TreeKey) -> Option<Parts> {
         let pages = |start: &SortKey, end: &SortKey| match (start, end) {
             (SortKey::U64(start), SortKey::U64(end)) => Ok(end - start),
             _ => Ok(1),
@@ -335,17 +336,18 @@ mod tests {
     fn cuts_move_to_where_their_value_starts() {
         let tree_key = tree_key(&[ColumnType::Int32; 2]);
         let moved = moved(&[key(-3, i32::MIN + 9), key(7, i32::MIN)], &tree_key);
-        let (ranges, starts) = moved.expect("two values");
-        assert_eq!(ranges, cuts(&[key(-3, i32::MIN), key(7, i32::MIN)]));
-        assert_eq!(starts, [-3, 7].map(|value| ScalarValue::Int32(Some(value))));
+        let moved = moved.expect("two values");
+        assert_eq!(moved.ranges, cuts(&[key(-3, i32::MIN), key(7, i32::MIN)]));
+        let starts = [-3, 7].map(|value| ScalarValue::Int32(Some(value)));
+        assert_eq!(moved.starts, Some(starts.to_vec()));
     }
 
     #[test]
     fn cuts_move_on_to_the_next_value_where_that_is_nearer() {
         let tree_key = tree_key(&[ColumnType::Int32; 2]);
         let moved = moved(&[key(-3, i32::MAX), key(7, 1)], &tree_key);
-        let (ranges, _) = moved.expect("two values");
-        assert_eq!(ranges, cuts(&[key(-2, i32::MIN), key(8, i32::MIN)]));
+        let moved = moved.expect("two values");
+        assert_eq!(moved.ranges, cuts(&[key(-2, i32::MIN), key(8, i32::MIN)]));
     }
 
     #[test]

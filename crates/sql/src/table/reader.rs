@@ -36,7 +36,7 @@ pub(super) struct Reader {
 
 /// Where the next batch comes from.
 enum Source {
-    All(Scans<Scan>),
+    All(Box<Scans<Scan>>),
     Filtered(Box<Filtered>),
     Ended,
 }
@@ -59,7 +59,7 @@ impl Reader {
         metrics: ScanMetrics,
     ) -> Self {
         let source = match filters.conditions() {
-            [] => Source::All(Scans::new(ranges)),
+            [] => Source::All(Box::new(Scans::new(ranges))),
             _ => Source::Filtered(Box::new(Filtered::new(&target, &schema, ranges, filters))),
         };
         Self {
