@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lsm::KeyRange;
 
-/// A range has this share of what is left for each partition.
-const SHARE_OF_REST: usize = 2;
+/// A range is one part in so many of what is left for a partition.
+const PARTS_OF_REST: usize = 2;
 
 /// Ranges that the partitions of a scan share.
 pub(super) struct SharedRanges {
@@ -98,7 +98,7 @@ fn in_falling_sizes(small: &[KeyRange], partitions: usize) -> Vec<KeyRange> {
     let mut joined = Vec::new();
     let mut rest = small;
     while !rest.is_empty() {
-        let size = rest.len().div_ceil(SHARE_OF_REST * partitions);
+        let size = rest.len().div_ceil(PARTS_OF_REST * partitions);
         let (these, others) = rest.split_at(size);
         joined.push(KeyRange {
             start: these[0].start.clone(),

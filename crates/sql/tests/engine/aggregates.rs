@@ -7,7 +7,7 @@ use sql::Session;
 
 use crate::harness::{Fixture, run};
 
-/// Enough for a scan in two parts, of which the first has few groups for long.
+/// Enough for a scan by two threads, which find few groups for long.
 const SALES: i64 = 160_000;
 /// From here on each row is a group of its own, by `batch`.
 const FEW_BATCHES: i64 = 72_000;
@@ -19,8 +19,8 @@ struct Sale {
     kind: Option<i64>,
     /// Three values at first, then as many as rows.
     batch: i64,
-    /// Three values at first, then ever more: over 1,024 in the second part, but not among its first 65,536
-    /// rows, and few in each page.
+    /// Three values at first, then ever more: over 1,024 in all, but not among the first 65,536 rows that a
+    /// thread reads, and few in each page.
     pallet: i64,
     price: Option<i128>,
     weight: i128,
