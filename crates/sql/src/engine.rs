@@ -319,7 +319,7 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
     Ok(builder.build())
 }
 
-/// DataFusion's rules, and where joins, projections and names are concerned this crate's.
+/// DataFusion's rules, and where joins, exchanges, scans and names are concerned this crate's.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = twin_names::careful(PhysicalOptimizer::new().rules);
     let chooses = rules

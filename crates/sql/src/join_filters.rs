@@ -18,12 +18,11 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode, SortMergeJoinExec};
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+
+use crate::exchange::is_exchange;
 
 /// The rule. Has to come after the one that makes the filters.
 #[derive(Debug)]
@@ -72,10 +71,7 @@ fn safe(plan: Arc<dyn ExecutionPlan>, asked: Asked) -> Result<Arc<dyn ExecutionP
 
 /// Whether all parts of a child are asked, if `plan` is as `asked` says.
 fn asked_of(plan: &dyn ExecutionPlan, child: usize, asked: Asked) -> Asked {
-    let is_exchange = plan.is::<RepartitionExec>()
-        || plan.is::<CoalescePartitionsExec>()
-        || plan.is::<SortPreservingMergeExec>();
-    if is_exchange {
+    if is_exchange(plan) {
         return Asked::AllParts;
     }
     if plan.is::<SortMergeJoinExec>() {

@@ -24,6 +24,7 @@ pub mod copy;
 mod encoded_aggregate;
 pub mod engine;
 pub mod error;
+mod exchange;
 mod functions;
 mod interrupt;
 mod join_filters;

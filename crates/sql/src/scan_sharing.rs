@@ -21,12 +21,10 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::{Distribution, ExecutionPlan};
 
+use crate::exchange::is_exchange;
 use crate::table::scan::ScanExec;
 
 /// The rule. Has to come after those that see to how rows are spread, and before those that put in
@@ -75,10 +73,7 @@ fn sharing(plan: Arc<dyn ExecutionPlan>, places: Places) -> Result<Arc<dyn Execu
 
 /// What is relied on in a child, if `places` is what is relied on in `plan`.
 fn places_in(plan: &dyn ExecutionPlan, child: usize, places: Places) -> Places {
-    let is_exchange = plan.is::<RepartitionExec>()
-        || plan.is::<CoalescePartitionsExec>()
-        || plan.is::<SortPreservingMergeExec>();
-    if is_exchange {
+    if is_exchange(plan) {
         return Places::Free;
     }
     match plan

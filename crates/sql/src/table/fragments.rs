@@ -9,19 +9,19 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use lsm::{Form, Fragment};
 
 use super::checked_scan::CheckedScan;
-use super::ranges::PartitionRanges;
+use super::partition_ranges::PartitionRanges;
+use super::range_scans::RangeScans;
 use super::read_error::ReadError;
 use super::reader::Reader;
 use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
-use super::scans::Scans;
 use super::turns::InTurns;
 
 /// Iterator of some fragments at a time. Ends after the first error.
 pub(crate) struct Fragments {
     target: Arc<ScanTarget>,
-    scans: Scans<CheckedScan>,
+    scans: RangeScans<CheckedScan>,
     filters: RowFilters,
     forms: Vec<Form>,
     metrics: ScanMetrics,
@@ -39,7 +39,7 @@ impl Fragments {
     ) -> Self {
         Self {
             target,
-            scans: Scans::new(ranges),
+            scans: RangeScans::new(ranges),
             filters: filters.clone(),
             forms,
             metrics,

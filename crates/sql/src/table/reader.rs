@@ -13,12 +13,12 @@ use datafusion::error::DataFusionError;
 use lsm::Scan;
 
 use super::checked_scan::CheckedScan;
-use super::ranges::PartitionRanges;
+use super::partition_ranges::PartitionRanges;
+use super::range_scans::RangeScans;
 use super::read_error::ReadError;
 use super::row_filters::RowFilters;
 use super::scan::ScanTarget;
 use super::scan_metrics::ScanMetrics;
-use super::scans::Scans;
 
 /// After so many batches of which hardly a row was wanted, the thread looks what else there is to do:
 /// whether the statement was cancelled, above all.
@@ -36,14 +36,14 @@ pub(super) struct Reader {
 
 /// Where the next batch comes from.
 enum Source {
-    All(Box<Scans<Scan>>),
+    All(Box<RangeScans<Scan>>),
     Filtered(Box<Filtered>),
     Ended,
 }
 
-/// Scans with conditions.
+/// RangeScans with conditions.
 struct Filtered {
-    scans: Scans<CheckedScan>,
+    scans: RangeScans<CheckedScan>,
     filters: RowFilters,
     together: BatchCoalescer,
 }
@@ -59,7 +59,7 @@ impl Reader {
         metrics: ScanMetrics,
     ) -> Self {
         let source = match filters.conditions() {
-            [] => Source::All(Box::new(Scans::new(ranges))),
+            [] => Source::All(Box::new(RangeScans::new(ranges))),
             _ => Source::Filtered(Box::new(Filtered::new(&target, &schema, ranges, filters))),
         };
         Self {
@@ -111,7 +111,7 @@ impl Filtered {
         let together = BatchCoalescer::new(schema.clone(), target.batch_rows)
             .with_biggest_coalesce_batch_size(Some(target.batch_rows / 2));
         Self {
-            scans: Scans::new(ranges),
+            scans: RangeScans::new(ranges),
             filters: filters.clone(),
             together,
         }

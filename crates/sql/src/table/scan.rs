@@ -1,6 +1,6 @@
 //! The operator that reads a table at a snapshot.
 //!
-//! One partition a range of keys, or ranges that the partitions share ([`super::ranges`]). A partition opens
+//! One partition a range of keys, or ranges that the partitions share ([`super::partition_ranges`]). A partition opens
 //! a scan when it is first polled and then takes batch after batch from it in the polling thread: queries run on threads of their own
 //! (see [`crate::engine`]), so a read that waits for the disk holds up no connection, and no
 //! batch changes threads. It lets others have the thread from time to time ([`super::turns`]).
@@ -41,8 +41,8 @@ use types::TableSchema;
 
 use super::fragments::Fragments;
 use super::orders::Choice;
+use super::partition_ranges::{PartitionRanges, SharedRanges};
 use super::parts::Parts;
-use super::ranges::{PartitionRanges, SharedRanges};
 use super::read_error::ReadError;
 use super::reader::Reader;
 use super::row_filters::RowFilters;

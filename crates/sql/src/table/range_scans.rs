@@ -3,7 +3,7 @@
 use lsm::{KeyRange, Scan, ScanCounts};
 
 use super::checked_scan::CheckedScan;
-use super::ranges::PartitionRanges;
+use super::partition_ranges::PartitionRanges;
 
 /// What is read of one range.
 pub(super) trait RangeScan {
@@ -23,15 +23,15 @@ impl RangeScan for CheckedScan {
     }
 }
 
-/// Scans of which one is open at a time.
-pub(super) struct Scans<S> {
+/// RangeScans of which one is open at a time.
+pub(super) struct RangeScans<S> {
     ranges: PartitionRanges,
     open: Option<S>,
     /// What those have taken that have ended.
     ended: ScanCounts,
 }
 
-impl<S: RangeScan> Scans<S> {
+impl<S: RangeScan> RangeScans<S> {
     /// Nothing is opened yet.
     pub(super) fn new(ranges: PartitionRanges) -> Self {
         Self {

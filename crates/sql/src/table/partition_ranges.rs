@@ -13,10 +13,11 @@
 //! Invariants: each range is read by one partition; a partition's ranges ascend.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use lsm::KeyRange;
+use parking_lot::Mutex;
 
 /// A range is one part in so many of what is left for a partition.
 const PARTS_OF_REST: usize = 2;
@@ -63,10 +64,7 @@ impl SharedRanges {
     /// What a partition reads. One that asks again begins another run through all ranges: of a recursive
     /// statement the same operators run many times.
     pub(super) fn of_partition(&self, partition: usize) -> PartitionRanges {
-        let mut execution = self
-            .execution
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut execution = self.execution.lock();
         if execution.joined[partition] {
             *execution = Execution::new(&self.ranges, self.partitions);
         }
