@@ -64,4 +64,25 @@ impl<'a> EncodedRows<'a> {
             SourceCells::Array(array) => wanted(array).map(Some),
         })
     }
+
+    /// Those whose cell is wanted, where cells have to be decoded to know. `wanted` is asked several times, each time about
+    /// some cells, which need not be those of rows. It has to give a bit for each, and always the same one
+    /// for equal cells.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    pub fn with_cells(
+        &self,
+        index: usize,
+        mut wanted: impl FnMut(&ArrayRef) -> BooleanBuffer,
+    ) -> Result<BooleanBuffer, StoreError> {
+        let (place, _) = self.looked_at[index];
+        let rows = self.batch.bits(place, |cells| {
+            Ok::<_, StoreError>(Some(match cells {
+                SourceCells::Page(page, column) => wanted(&page.column(column)?),
+                SourceCells::Array(array) => wanted(array),
+            }))
+        });
+        Ok(rows?.expect("every source has an answer"))
+    }
 }

@@ -30,6 +30,7 @@ use crate::error::{SqlError, code};
 use crate::functions::cast_names::CastNames;
 use crate::functions::{self, operators::Operators};
 use crate::join_filters::JoinFilters;
+use crate::join_keys::rule::JoinKeySets;
 use crate::join_modes::JoinModes;
 use crate::join_order;
 use crate::lookup::shape::Shape;
@@ -332,6 +333,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .expect("DataFusion has a rule that puts exchanges in");
     rules.insert(exchanges + 1, Arc::new(UnorderedExchanges));
     rules.push(Arc::new(JoinFilters));
+    rules.push(Arc::new(JoinKeySets));
     rules.push(Arc::new(ScanSharing));
     rules.insert(0, Arc::new(ProjectionChoice));
     rules.push(Arc::new(EncodedAggregates));

@@ -28,6 +28,7 @@ mod exchange;
 mod functions;
 mod interrupt;
 mod join_filters;
+mod join_keys;
 mod join_modes;
 mod join_order;
 mod lookup;

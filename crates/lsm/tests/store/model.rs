@@ -206,6 +206,12 @@ impl RowTest for EvenTextsBesideNumbersIn<'_> {
             high: Bound::Excluded(Value::Int(self.0.end)),
         };
         let numbers = rows.in_range(0, numbers)?;
+        let decoded = rows.with_cells(0, |cells| {
+            let cells = cells.as_primitive::<Int64Type>();
+            let is_wanted = |row| cells.is_valid(row) && self.0.contains(&cells.value(row));
+            BooleanBuffer::collect_bool(cells.len(), is_wanted)
+        })?;
+        assert_eq!(decoded, numbers, "encoded cells answer as decoded ones do");
         let texts = rows.with_text(1, &mut |cells| -> Result<_, StoreError> {
             Ok(with_even_text(cells))
         })?;

@@ -2,7 +2,8 @@
 //!
 //! The planner hands them down: those of a `where`, and those that become known while a statement
 //! runs (*dynamic*): what a `limit` with an order, a `min` or a `max` has no more use for. How they are
-//! checked is [`super::row_check`]'s.
+//! checked is [`super::row_check`]'s. Of joins that tell which keys they look for, the keys may be known as well
+//! ([`crate::join_keys`]).
 
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use types::TableSchema;
 
+use crate::join_keys::JoinKeys;
+
 /// Conditions, all of which have to hold.
 #[derive(Clone, Debug)]
 pub(super) struct RowFilters {
@@ -21,6 +24,8 @@ pub(super) struct RowFilters {
     /// Those columns: what `conditions` are about.
     schema: SchemaRef,
     conditions: Vec<Arc<dyn PhysicalExpr>>,
+    /// By condition: the keys of the join that it comes from, in the order of its children.
+    join_keys: Vec<Option<Arc<JoinKeys>>>,
 }
 
 impl RowFilters {
@@ -30,6 +35,7 @@ impl RowFilters {
             columns: Vec::new(),
             schema: Arc::new(Schema::empty()),
             conditions: Vec::new(),
+            join_keys: Vec::new(),
         }
     }
 
@@ -67,10 +73,28 @@ impl RowFilters {
             });
             moved.push(condition.data()?);
         }
+        let mut join_keys = self.join_keys.clone();
+        join_keys.resize(moved.len(), None);
         Ok(Self {
             columns,
             schema: Arc::new(Schema::new(fields)),
             conditions: moved,
+            join_keys,
+        })
+    }
+
+    /// The same conditions with the keys of joins, which are found by the identity of a condition; `None`, if there are
+    /// none.
+    pub(super) fn with_join_keys(
+        &self,
+        find: impl Fn(u64) -> Option<Arc<JoinKeys>>,
+    ) -> Option<Self> {
+        let of = |condition: &Arc<dyn PhysicalExpr>| find(condition.expression_id()?);
+        let join_keys: Vec<_> = self.conditions.iter().map(of).collect();
+        let is_told = join_keys.iter().any(Option::is_some);
+        is_told.then(|| Self {
+            join_keys,
+            ..self.clone()
         })
     }
 
@@ -87,5 +111,10 @@ impl RowFilters {
     /// The conditions, about [`Self::columns`].
     pub(super) fn conditions(&self) -> &[Arc<dyn PhysicalExpr>] {
         &self.conditions
+    }
+
+    /// By condition: the keys of the join that it comes from, one for each of its children.
+    pub(super) fn join_keys(&self) -> &[Option<Arc<JoinKeys>>] {
+        &self.join_keys
     }
 }

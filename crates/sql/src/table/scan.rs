@@ -50,6 +50,7 @@ use super::scan_metrics::{ScanMetrics, note_extent};
 use super::tree_key::{TableTree, TreeKey};
 use super::turns::InTurns;
 use crate::error::SqlError;
+use crate::join_keys::JoinKeys;
 
 /// What is read.
 #[derive(Clone)]
@@ -145,6 +146,23 @@ impl ScanExec {
             properties: Arc::new(properties),
             ..scan
         }))
+    }
+
+    /// The same scan, told of the keys of joins whose filters it checks; they are found by the filter's identity. `None`,
+    /// if there are none.
+    pub(crate) fn with_join_keys(
+        &self,
+        find: impl Fn(u64) -> Option<Arc<JoinKeys>>,
+    ) -> Option<Self> {
+        let filters = self.filters.with_join_keys(find)?;
+        Some(Self::with_filters(
+            self.target.clone(),
+            self.schema(),
+            self.parts.clone(),
+            filters,
+            self.limit,
+            Statistics::clone(&self.statistics),
+        ))
     }
 
     /// What a partition reads in an execution.

@@ -328,3 +328,90 @@ async fn joins_of_tables_with_the_same_names_of_columns_lose_no_rows() {
     let rows = run(&fixture.session(), text).await.expect("rows");
     assert_eq!(rows, ["1|0|NULL"]);
 }
+
+/// Few rows and many, to be joined by columns of any width: `small` repeats, `far` is a range far longer than
+/// there are rows, some cells are NULL.
+fn few_and_many() -> Fixture {
+    let mut fixture = Fixture::new();
+    let columns = "id integer key, small smallint, wide bigint, far bigint";
+    let line = |id: i64| match id % 11 {
+        0 => format!("{id}|\\N|\\N|\\N\n"),
+        _ => format!("{id}|{}|{}|{}\n", id % 7, (1_i64 << 40) - id, id << 40),
+    };
+    for (name, step, rows) in [("few", 3, 500), ("many", 1, 30_000)] {
+        let table = fixture.table(name, columns);
+        fixture.write(
+            table,
+            &(0..rows).map(|row| line(row * step)).collect::<String>(),
+        );
+    }
+    fixture.store.flush().expect("the flush works");
+    fixture
+}
+
+/// A join tells the scan of its second side which keys it looks for, unless that side's key is not a column.
+#[tokio::test]
+async fn rows_whose_keys_no_join_looks_for_are_the_only_ones_left_out() {
+    let fixture = few_and_many();
+    let session = fixture.session();
+    let keys = [
+        &["id"][..],
+        &["small"],
+        &["wide"],
+        &["far"],
+        &["id", "wide"],
+        &["far", "small"],
+    ];
+    for key in keys {
+        let query = |plus: &str| {
+            let equal = key
+                .iter()
+                .map(|name| format!("few.{name} = many.{name}{plus}"));
+            let equal: Vec<String> = equal.collect();
+            format!(
+                "select count(*), sum(many.id), sum(few.id) from few join many on {}
+                    where few.id between 60 and 1200 and many.small is distinct from 5",
+                equal.join(" and ")
+            )
+        };
+        let plan = run(&session, &format!("explain {}", query(""))).await;
+        let plan = plan.expect("a plan").join("\n");
+        let noted = format!("JoinKeysExec: columns=[{}]", key.join(", "));
+        assert!(plan.contains(&noted), "{plan}");
+        let expected = run(&session, &query(" + 0")).await.expect("an answer");
+        assert!(!expected[0].starts_with("0|"), "{key:?}");
+        let answer = run(&session, &query("")).await.expect("an answer");
+        assert_eq!(answer, expected, "{key:?}");
+    }
+}
+
+/// Each step of a recursive query looks for other keys.
+#[tokio::test]
+async fn a_step_of_a_recursive_query_finds_what_the_one_before_did_not_look_for() {
+    let fixture = few_and_many();
+    let query = "with recursive steps (id) as (
+            select id from few where id = 3
+            union all
+            select many.id from steps join many on many.id = steps.id * 2)
+        select count(*), max(id) from steps";
+    let rows = run(&fixture.session(), query).await.expect("an answer");
+    assert_eq!(rows, ["14|24576"]);
+}
+
+/// An anti join and an outer join that keep what has no key.
+#[tokio::test]
+async fn rows_without_a_key_are_kept_where_they_count() {
+    let fixture = few_and_many();
+    let session = fixture.session();
+    let outer = "select count(*), count(few.id) from few right join many
+        on few.wide = many.wide and few.id < 300";
+    let rows = run(&session, outer).await.expect("counts");
+    assert_eq!(rows, ["30000|90"]);
+    let distinct = "select count(*) from few join many
+        on many.id < 110 and few.far is not distinct from many.far where few.id < 60";
+    let rows = run(&session, distinct).await.expect("a count");
+    // 18 keys, and two rows without one here that have ten there.
+    assert_eq!(rows, ["38"]);
+    let not_in = "select count(*) from many where small not in (select small from few)";
+    assert_eq!(run(&session, not_in).await.expect("a count"), ["0"]);
+}
