@@ -1,7 +1,9 @@
 //! Joins in the order that leaves few rows to join, whatever order they are written in.
 //!
-//! 1. Inner joins, semi joins and anti joins below one another are taken apart: [`group`].
-//! 2. [`cardinality`] tells how many rows each relation gives, [`greedy`] puts them together again.
+//! 1. Inner joins, semi joins and anti joins below one another are taken apart: [`group`]. What equalities say about
+//!    columns holds for all that they connect: [`equal_columns`].
+//! 2. [`cardinality`] tells how many rows each relation gives, and [`steps`] how many a join of them; [`joins`] puts
+//!    them together again, in an order that [`exhaustive`] or [`greedy`] finds.
 //! 3. An outer join stays where it is, but the smaller side comes first.
 //!
 //! The first side of a join is put into a hash table. DataFusion's own choice of that side, which it
@@ -10,8 +12,12 @@
 //! Does not: take a subquery or an outer join apart.
 
 mod cardinality;
+mod equal_columns;
+mod exhaustive;
 mod greedy;
 mod group;
+mod joins;
+mod steps;
 
 use std::sync::Arc;
 
@@ -69,7 +75,7 @@ fn ordered(plan: &LogicalPlan) -> Result<LogicalPlan> {
     if group::is_group(plan)
         && let Some(group) = Group::of(plan, ordered)?
     {
-        return with_schema_of(plan, greedy::joined(group)?);
+        return with_schema_of(plan, joins::joined(group)?);
     }
     let inner = |inner: LogicalPlan| Ok(Transformed::yes(ordered(&inner)?));
     let plan = plan.clone().map_uncorrelated_subqueries(inner)?.data;

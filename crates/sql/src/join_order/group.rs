@@ -241,6 +241,21 @@ impl Pair {
         let sides = [(left.clone(), of_left), (right.clone(), of_right)];
         Some(Self { sides })
     }
+
+    /// Its expressions about the first and the second set, where each is about one of them.
+    pub(super) fn between(
+        &self,
+        first: Relations,
+        second: Relations,
+    ) -> Option<[&(Expr, Relations); 2]> {
+        let [left, right] = &self.sides;
+        let within = |side: &(Expr, Relations), set: Relations| side.1 != 0 && side.1 & !set == 0;
+        if within(left, first) && within(right, second) {
+            return Some([left, right]);
+        }
+        let turned = within(left, second) && within(right, first);
+        turned.then_some([right, left])
+    }
 }
 
 /// The pair that a condition is, if it says that something of one relation is equal to something of

@@ -269,6 +269,69 @@ async fn joins_begin_where_few_rows_are_left_and_put_them_first() {
     assert_eq!(run(&session, query).await.expect("a count"), ["4000"]);
 }
 
+/// One region's shops and one product are few, and all of them may be joined before any sale is.
+#[tokio::test]
+async fn tables_that_are_equal_to_a_third_are_joined_without_it() {
+    let fixture = star(2);
+    let session = fixture.session();
+    let query = "select count(*) from sales, shops, products
+        where sales.shop = shops.id and sales.shop = products.id and products.name = 'product 7'";
+    let expected = ["products", "shops", "sales"];
+    assert_eq!(tables_of(&session, query).await, expected);
+    assert_eq!(run(&session, query).await.expect("a count"), ["80"]);
+}
+
+/// A region's shops are the fewest rows that a first join can leave, but then all of their lines are joined with all
+/// orders. A region's buyers leave a tenth of the orders, and of their lines.
+#[tokio::test]
+async fn joins_begin_so_that_few_rows_are_joined_in_all() {
+    let mut fixture = Fixture::new();
+    let mut fill = |name, columns, rows, line: &dyn Fn(i32) -> String| {
+        let table = fixture.table(name, columns);
+        fixture.write(table, &(0..rows).map(line).collect::<String>());
+    };
+    let regional = |id: i32| format!("{id}|{}\n", id % 10);
+    fill("regions", "id integer key, name text", 10, &|id| {
+        format!("{id}|region {id}\n")
+    });
+    fill("shops", "id integer key, region integer", 500, &regional);
+    fill("buyers", "id integer key, region integer", 5_000, &regional);
+    let order = |id: i32| format!("{id}|{}\n", id * 7 % 5_000);
+    fill("orders", "id integer key, buyer integer", 20_000, &order);
+    let line = |id: i32| format!("{id}|{}|{}\n", id / 2, id * 11 % 500);
+    fill(
+        "lines",
+        "id integer key, ordered integer, shop integer",
+        40_000,
+        &line,
+    );
+    let session = fixture.session();
+    let query = "select count(*) from buyers, orders, lines, shops, regions
+        where buyers.id = orders.buyer and lines.ordered = orders.id and lines.shop = shops.id
+            and buyers.region = shops.region and shops.region = regions.id
+            and regions.name = 'region 3'";
+    let expected = ["shops", "regions", "buyers", "orders", "lines"];
+    assert_eq!(tables_of(&session, query).await, expected);
+    let lines = (0..40_000).filter(|id| id / 2 * 7 % 10 == 3 && id * 11 % 10 == 3);
+    let rows = run(&session, query).await.expect("a count");
+    assert_eq!(rows, [lines.count().to_string()]);
+}
+
+/// More tables than all orders are tried of.
+#[tokio::test]
+async fn many_tables_are_joined_as_few_are() {
+    let fixture = star(2);
+    let names = (0..12).map(|place| format!("shops s{place}"));
+    let equal = (1..12).map(|place| format!("s{}.id = s{place}.id", place / 2));
+    let query = format!(
+        "select count(*) from {} where s7.region = 3 and {}",
+        names.collect::<Vec<_>>().join(", "),
+        equal.collect::<Vec<_>>().join(" and ")
+    );
+    let rows = run(&fixture.session(), &query).await.expect("a count");
+    assert_eq!(rows, ["50"]);
+}
+
 #[tokio::test]
 async fn a_semi_join_that_leaves_few_rows_comes_before_joins_that_keep_them() {
     let fixture = star(2);
