@@ -11,8 +11,9 @@ use crate::step::{cargo_command, observe};
 use crate::{postgres_versions, prerequisites};
 
 /// What is tested.
-pub const TESTED: [&str; 17] = [
+pub const TESTED: [&str; 18] = [
     "allocator",
+    "prefetch",
     "types",
     "env",
     "page",

@@ -3,8 +3,7 @@
 //! Sources of which few rows are wanted decode only those; folded patches join as one more
 //! source. Both need other spans than the selection's, computed once a batch.
 
-use std::hint::black_box;
-use std::ops::BitXor;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -146,18 +145,33 @@ impl Batch<'_> {
         narrowed
     }
 
-    /// Has the processor load what its pages' columns at these places begin with. Whoever reads column
-    /// after column waits for memory once for each; here none of the reads depends on another one, so
-    /// that it is waited for all at a time.
-    pub fn touch(&self, places: impl Iterator<Item = usize> + Clone) {
-        let pages = || self.sources.iter().filter_map(|block| block.page());
-        let directories = pages().map(Page::touch_directory);
-        black_box(directories.fold(0, BitXor::bitxor));
-        let columns = pages().flat_map(|page| {
-            let columns = places.clone().map(|place| self.columns[place]);
-            columns.map(|column| page.touch_column(column))
-        });
-        black_box(columns.fold(0, BitXor::bitxor));
+    /// Has what its pages' columns begin with come into the processor's cache while something else is done. Each column of the
+    /// pages behind is asked for when that of the page before is looked at.
+    pub fn prefetch(&self, places: impl Iterator<Item = usize>) {
+        let mut pages = self.sources.iter().filter_map(|block| block.page());
+        let first = pages.next();
+        pages.for_each(Page::prefetch_directory);
+        if let Some(first) = first {
+            places.for_each(|place| first.prefetch_column(self.columns[place]));
+        }
+    }
+
+    /// The same for columns of the page that rows are in, if they are in one.
+    pub fn prefetch_rows(&self, rows: &SourceRows<'_>, places: Range<usize>) {
+        if let SourceRows::Block { block, .. } = rows
+            && let Some(page) = block.page()
+        {
+            places.for_each(|place| page.prefetch_column(self.columns[place]));
+        }
+    }
+
+    /// The same for a column of the source behind this one.
+    fn prefetch_next(&self, source: usize, column: usize) {
+        if let Some(next) = self.sources.get(source + 1)
+            && let Some(page) = next.page()
+        {
+            page.prefetch_column(column);
+        }
     }
 
     /// The rows whose bit is set, source by source; `None`: all rows.
@@ -210,7 +224,8 @@ impl Batch<'_> {
     pub fn column(&self, index: usize) -> Result<ArrayRef, GatherError> {
         let column = self.columns[index];
         let mut arrays = Vec::with_capacity(self.sources.len() + 1);
-        for (block, need) in self.sources.iter().zip(&self.places.needs) {
+        for (source, (block, need)) in self.sources.iter().zip(&self.places.needs).enumerate() {
+            self.prefetch_next(source, column);
             arrays.push(match need {
                 Need::Nothing => None,
                 Need::Whole => Some(block.column(column)?),
@@ -234,7 +249,9 @@ impl Batch<'_> {
         let column = self.columns[index];
         let mut sources = Vec::with_capacity(self.sources.len() + 1);
         let extents = self.places.spans.extents(self.sources.len());
-        for ((block, need), extent) in self.sources.iter().zip(&self.places.needs).zip(extents) {
+        let blocks = self.sources.iter().zip(&self.places.needs);
+        for (source, ((block, need), extent)) in blocks.zip(extents).enumerate() {
+            self.prefetch_next(source, column);
             let (start, bits) = match need {
                 Need::Nothing => {
                     sources.push(None);

@@ -1,7 +1,7 @@
 //! Scans whose consumer wants some rows only, and tells which by looking at a few columns.
 //!
-//! For each batch of rows that the snapshot sees, of whose pages the columns that are looked at are loaded
-//! into the processor's cache first, all at a time:
+//! For each batch of rows that the snapshot sees (while a page's column is looked at, that of the next page comes into the
+//! processor's cache):
 //!
 //! 1. The consumer *sifts*: it asks encoded columns, one at a time, for the rows that may be wanted.
 //! 2. The columns that it looks at row by row are decoded for those, and it *checks* which it wants.
@@ -98,9 +98,15 @@ impl FilteredScan {
     ) -> Result<Option<Vec<Fragment>>, T::Error> {
         assert_eq!(forms.len(), self.projected, "there is a form a column");
         let next = self.next_of(test, |batch, _, wanted| {
-            batch.touch(0..forms.len());
-            let sources = batch.by_source(wanted.as_ref()).into_iter();
-            let fragments = sources.map(|rows| Fragment::of(batch, &rows, forms));
+            batch.prefetch(0..forms.len());
+            let sources = batch.by_source(wanted.as_ref());
+            let mut ahead = sources.iter().skip(1);
+            let fragments = sources.iter().map(|rows| {
+                if let Some(next) = ahead.next() {
+                    batch.prefetch_rows(next, 0..forms.len());
+                }
+                Fragment::of(batch, rows, forms)
+            });
             fragments.collect::<Result<Vec<_>, _>>()
         });
         Ok(next?.map(Option::unwrap_or_default))
@@ -116,7 +122,7 @@ impl FilteredScan {
     ) -> Result<Option<Option<R>>, T::Error> {
         let looked_at = &self.looked_at;
         let next = self.scan.next_rows(|batch| {
-            batch.touch(looked_at.iter().map(|(place, _)| *place));
+            batch.prefetch(looked_at.iter().map(|(place, _)| *place));
             let Sifted { rows, checked } = match test.sift(&EncodedRows::new(batch, looked_at)) {
                 Ok(sifted) => sifted,
                 Err(error) => return Ok(Err(error)),

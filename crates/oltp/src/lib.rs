@@ -38,7 +38,6 @@ pub mod parameters;
 pub mod partition;
 pub mod partition_set;
 mod pointer;
-mod prefetch;
 pub mod primary;
 pub mod procedure;
 pub mod random;

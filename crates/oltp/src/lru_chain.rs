@@ -17,8 +17,9 @@
 //! row that is used has three quarters of the rows before it on the way to disk at least: what is hot is used
 //! again meanwhile. Decision 0025 has figures: what it saves, and what of the hit rate it costs.
 
+use prefetch::prefetch;
+
 use crate::pointer::TupleId;
-use crate::prefetch::prefetch;
 use crate::slot_arena::SlotArena;
 
 /// The row is in its table: not deleted by the transaction that runs.
@@ -179,7 +180,7 @@ impl LruChain {
         for at in [OLDER_AT, YOUNGER_AT] {
             let neighbour = link(rows, id.0, at);
             if neighbour != NONE {
-                prefetch(&rows.get(neighbour)[..OLDER_AT + 4]);
+                prefetch(rows.get(neighbour), OLDER_AT + 4);
             }
         }
     }
@@ -229,7 +230,7 @@ impl LruChain {
             self.young -= 1;
             self.oldest_young = link(rows, self.oldest_young, YOUNGER_AT);
             if self.oldest_young != NONE {
-                prefetch(&rows.get(self.oldest_young)[..OLDER_AT]);
+                prefetch(rows.get(self.oldest_young), OLDER_AT);
             }
         }
     }

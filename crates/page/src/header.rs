@@ -244,6 +244,11 @@ impl Header {
         Ok(())
     }
 
+    /// Where the directory lies in the page.
+    pub(crate) fn directory(&self) -> Range<usize> {
+        DIRECTORY_AT..self.segments_at()
+    }
+
     fn segments_at(&self) -> usize {
         DIRECTORY_AT + self.columns * (1 + self.end_bytes)
     }

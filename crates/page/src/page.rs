@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer};
+use prefetch::prefetch;
 use self_cell::self_cell;
 use types::{ColumnType, Value, ValueRange};
 
@@ -84,10 +85,8 @@ const KEEPS_COLUMNS_BYTES_MIN: usize = 12 << 10;
 /// What an opened column takes in memory.
 const OPENED_COLUMN_BYTES: usize = size_of::<Buffer>() + size_of::<Column<'_>>();
 
-const CACHE_LINE_BYTES: usize = 64;
-
-/// More of a column than this is not touched at a time: it might be gone again before it is read.
-const TOUCHED_BYTES_MAX: usize = 4 << 10;
+/// More of a column than this is not asked for at a time: it might be gone again before it is read.
+const PREFETCHED_BYTES_MAX: usize = 4 << 10;
 
 impl Page {
     /// Checks a page. `bytes` are exactly its bytes, `types` those of the table's columns and
@@ -233,24 +232,21 @@ impl Page {
         Ok(OpenColumn::Kept(opened.borrow_dependent()))
     }
 
-    /// A byte of what says where the columns are: to have that loaded into the processor's cache.
+    /// Has what says where the columns are come into the processor's cache, while something else is done.
     #[inline]
-    pub fn touch_directory(&self) -> u8 {
-        self.header.segment(&self.bytes, 0).end as u8
+    pub fn prefetch_directory(&self) {
+        let directory = self.header.directory();
+        prefetch(&self.bytes[directory], PREFETCHED_BYTES_MAX);
     }
 
-    /// A byte of each cache line of a column, of the first ones if they are many: to have these loaded into
-    /// the processor's cache.
+    /// The same for a column, the beginning of it if it is long.
     ///
     /// # Panics
     /// When the schema has no such column.
     #[inline]
-    pub fn touch_column(&self, column: usize) -> u8 {
+    pub fn prefetch_column(&self, column: usize) {
         let segment = self.header.segment(&self.bytes, column);
-        let bytes = &self.bytes[segment];
-        let first = &bytes[..bytes.len().min(TOUCHED_BYTES_MAX)];
-        let lines = first.iter().step_by(CACHE_LINE_BYTES);
-        lines.fold(0, |all, byte| all ^ byte)
+        prefetch(&self.bytes[segment], PREFETCHED_BYTES_MAX);
     }
 
     /// The slots of a key, where rows ascend by the given columns: narrowed column by column, so

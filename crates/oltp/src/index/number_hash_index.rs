@@ -10,10 +10,11 @@
 //! **Invariant:** between an entry's home and its bucket all buckets are full, or were when it came: each
 //! of them counts it.
 
+use prefetch::prefetch;
+
 use super::key::{Key, RowKey};
 use super::stored_key::StoredKey;
 use crate::pointer::Pointer;
-use crate::prefetch::prefetch;
 
 /// Tables are this many.
 const TABLES: usize = 1 << TABLES_BITS;
@@ -221,7 +222,8 @@ impl<K: NumberKey> NumberHashIndex<K> {
         let hash = K::probe(key).spread();
         let table = &self.tables[table_of(hash)];
         let home = table.home(hash);
-        prefetch(table.buckets.get(home..=home).unwrap_or_default());
+        let bucket = table.buckets.get(home..=home).unwrap_or_default();
+        prefetch(bucket, size_of_val(bucket));
     }
 
     #[inline]
