@@ -3,6 +3,7 @@
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
 //! * [`from_functions`]: functions in the place of tables.
+//! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
 //! * [`function_call`]: a call as the parser would give it.
 //!
@@ -15,6 +16,7 @@
 
 pub(crate) mod arrays;
 pub(crate) mod column_names;
+pub(crate) mod distinct_from;
 pub(crate) mod empty_tables;
 pub(crate) mod from_functions;
 mod function_call;

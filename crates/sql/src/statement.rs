@@ -25,7 +25,7 @@ use crate::error::{SqlError, code};
 use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
-use crate::rewrite::{arrays, column_names, from_functions, operators};
+use crate::rewrite::{arrays, column_names, distinct_from, from_functions, operators};
 use crate::writes::Write;
 
 /// One parsed statement. Cheap to clone.
@@ -244,6 +244,7 @@ fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
 
 /// A query in the form that the planner takes.
 fn query(mut statement: Ast) -> StatementKind {
+    distinct_from::rewrite(&mut statement);
     column_names::add(&mut statement);
     arrays::rewrite(&mut statement);
     from_functions::rewrite(&mut statement);
