@@ -14,6 +14,10 @@ const IDLE: Duration = Duration::from_secs(1);
 /// Pause before work that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Niceness of threads that run statements: where processors are short, what the source has sent goes first, two to
+/// one, and statements go before merges.
+const QUERY_NICENESS: i32 = 3;
+
 /// The first reason why the process cannot go on, shared by all threads.
 #[derive(Clone, Default)]
 pub struct Fatal(Arc<Mutex<Option<String>>>);
@@ -118,10 +122,16 @@ impl Workers {
 }
 
 /// Lowers the calling thread's priority: on Linux, no process means this thread.
-fn yield_to_others(kind: Work) {
-    if let Err(error) = rustix::process::setpriority_process(None, kind.niceness()) {
-        tracing::warn!(%error, ?kind, "background work runs at full priority");
+fn lower_priority(niceness: i32) {
+    if let Err(error) = rustix::process::setpriority_process(None, niceness) {
+        let thread = std::thread::current();
+        tracing::warn!(%error, thread = thread.name(), "a thread runs at full priority");
     }
+}
+
+/// Lowers that of a thread that runs statements.
+pub fn lower_query_priority() {
+    lower_priority(QUERY_NICENESS);
 }
 
 struct Worker {
@@ -133,7 +143,7 @@ struct Worker {
 
 impl Worker {
     fn run(&self) {
-        yield_to_others(self.kind);
+        lower_priority(self.kind.niceness());
         while !self.stop.load(Ordering::Acquire) {
             match self.store.work(self.kind) {
                 Ok(true) => {}

@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::background::{Fatal, Workers, spawner};
+use crate::background::{Fatal, Workers, lower_query_priority, spawner};
 use crate::memory_plan::MemoryPlan;
 use crate::progress::Progress;
 use crate::server::{ListenError, Server, ServerOptions, SourceCommands};
@@ -124,6 +124,7 @@ impl Node {
             spill_directory: Some(data.join(SPILL_DIRECTORY)),
             spill_bytes: settings.spill.0,
             threads: settings.threads,
+            thread_start: lower_query_priority,
             catch_up_timeout: settings.catch_up_timeout,
             database: DATABASE.to_owned(),
         };

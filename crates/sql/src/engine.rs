@@ -72,6 +72,8 @@ pub struct EngineOptions {
     pub spill_bytes: u64,
     /// Threads that a statement is spread over, and that all statements share.
     pub threads: usize,
+    /// What each of them calls as it starts: it may lower its own priority.
+    pub thread_start: fn(),
     /// How long a statement waits after a start until the replica has caught up (57P03 then).
     pub catch_up_timeout: Duration,
     /// The name of the one database.
@@ -93,6 +95,7 @@ impl Default for EngineOptions {
             spill_directory: None,
             spill_bytes: 16 << 30,
             threads: std::thread::available_parallelism().map_or(2, usize::from),
+            thread_start: || {},
             catch_up_timeout: Duration::from_secs(30),
             database: "hedgerow".to_owned(),
         }
@@ -139,6 +142,7 @@ impl Engine {
         let runtime = Builder::new_multi_thread()
             .worker_threads(options.threads.max(1))
             .thread_name("hedgerow-query")
+            .on_thread_start(options.thread_start)
             .global_queue_interval(NEWCOMER_INTERVAL)
             .enable_time()
             .build()
