@@ -13,7 +13,9 @@ use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::statistics::StatisticsArgs;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
 use futures::{Stream, StreamExt};
 
 use super::JoinKeys;
@@ -91,8 +93,15 @@ impl ExecutionPlan for JoinKeysExec {
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children.swap_remove(0);
+        let partitions =
+            |plan: &Arc<dyn ExecutionPlan>| plan.output_partitioning().partition_count();
+        // What is known is kept by partition.
+        if partitions(&input) != partitions(&self.input) {
+            return Ok(input);
+        }
         Ok(Arc::new(Self::new(
-            children.swap_remove(0),
+            input,
             Arc::clone(&self.places),
             Arc::clone(&self.keys),
         )))

@@ -4,7 +4,9 @@
 //!     l_partkey = p_partkey  and  l_partkey = ps_partkey        {l_partkey, p_partkey, ps_partkey}
 //! ```
 //!
-//! So `part` may be joined with `partsupp` although nobody has written how.
+//! So `part` may be joined with `partsupp` although nobody has written how. That is only done where the columns have a key
+//! of one side: how many values other columns have nobody knows, and those that lead from table to table
+//! because they are the first of several of a key, like a warehouse, have few.
 //!
 //! Does not: connect floats, whose zeros are equal and yet not the same.
 
@@ -18,6 +20,8 @@ use super::group::{Condition, Pair, Relations};
 pub(super) struct EqualColumns {
     /// Each with its relation.
     columns: Vec<(Expr, Relations)>,
+    /// What says so. The optimizer orders joins several times: what a join is made of counts as written then.
+    written: Vec<Pair>,
 }
 
 impl EqualColumns {
@@ -29,14 +33,23 @@ impl EqualColumns {
             let (connected, mut others): (Vec<Self>, Vec<Self>) = classes
                 .into_iter()
                 .partition(|class| sides.iter().any(|side| class.columns.contains(side)));
-            let mut columns: Vec<(Expr, Relations)> = Vec::new();
-            let all = connected.into_iter().flat_map(|class| class.columns);
-            for column in all.chain(sides) {
-                if !columns.contains(&column) {
-                    columns.push(column);
+            let mut together = Self {
+                columns: Vec::new(),
+                written: vec![Pair {
+                    sides: sides.clone(),
+                }],
+            };
+            let mut add = |column| {
+                if !together.columns.contains(&column) {
+                    together.columns.push(column);
                 }
+            };
+            for class in connected {
+                class.columns.into_iter().for_each(&mut add);
+                together.written.extend(class.written);
             }
-            others.push(Self { columns });
+            sides.into_iter().for_each(add);
+            others.push(together);
             classes = others;
         }
         classes
@@ -45,6 +58,29 @@ impl EqualColumns {
     /// The relations that they are of.
     pub(super) fn about(&self) -> Relations {
         self.columns.iter().fold(0, |all, (_, about)| all | about)
+    }
+
+    /// Whether a pair that was written is about both components.
+    pub(super) fn is_written(&self, left: Relations, right: Relations) -> bool {
+        let mut written = self.written.iter();
+        written.any(|pair| pair.between(left, right).is_some())
+    }
+
+    /// Equal columns of two components: the pairs that were written, or else all that follow.
+    pub(super) fn pairs_between(
+        &self,
+        left: Relations,
+        right: Relations,
+    ) -> Vec<[&(Expr, Relations); 2]> {
+        let written = self.written.iter();
+        let written: Vec<_> = written
+            .filter_map(|pair| pair.between(left, right))
+            .collect();
+        if !written.is_empty() {
+            return written;
+        }
+        let with_right = |left| self.of(right).map(move |right| [left, right]);
+        self.of(left).flat_map(with_right).collect()
     }
 
     /// Those of some relations.

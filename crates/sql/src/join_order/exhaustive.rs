@@ -119,7 +119,7 @@ impl Plans<'_> {
             let (first, second) = (self.by_set[part], self.by_set[set & !part]);
             if let (Some(first), Some(second)) = (first, second) {
                 let (left, right) = (self.relations_of(part), self.relations_of(set & !part));
-                if self.connections.connect(left, right) {
+                if self.cardinalities.connected(left, right, self.connections) {
                     let sides = [(left, first.rows), (right, second.rows)];
                     let rows = || self.rows_of_join(sides);
                     let built = first.rows.min(second.rows);

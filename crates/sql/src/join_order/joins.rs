@@ -190,13 +190,12 @@ impl Joins {
             self.cardinalities.estimate(place).rows
         };
         let pair = |class: &EqualColumns| {
-            let (build, _) = class.of(build.relations).next()?;
-            let probe = class.of(probe.relations);
-            let (probe, _) = probe.max_by(|(_, left), (_, right)| {
-                let (left, right) = (rows(*left), rows(*right));
+            let pairs = class.pairs_between(build.relations, probe.relations);
+            let largest = pairs.into_iter().max_by(|[_, left], [_, right]| {
+                let (left, right) = (rows(left.1), rows(right.1));
                 left.total_cmp(&right)
-            })?;
-            Some((build.clone(), probe.clone()))
+            });
+            largest.map(|[(build, _), (probe, _)]| (build.clone(), probe.clone()))
         };
         self.connections.classes.iter().filter_map(pair).collect()
     }

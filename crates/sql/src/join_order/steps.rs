@@ -45,14 +45,12 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// Whether an equality connects two components.
-    pub(super) fn connect(&self, left: Relations, right: Relations) -> bool {
-        let of_both = |class: &EqualColumns| {
-            let about = class.about();
-            about & left != 0 && about & right != 0
-        };
+    /// Whether an equality that was written connects two components.
+    fn connect(&self, left: Relations, right: Relations) -> bool {
+        let mut classes = self.classes.iter();
         let mut pairs = self.pairs.iter();
-        self.classes.iter().any(of_both) || pairs.any(|pair| pair.between(left, right).is_some())
+        classes.any(|class| class.is_written(left, right))
+            || pairs.any(|pair| pair.between(left, right).is_some())
     }
 
     /// All that is equal between two components.
@@ -91,18 +89,33 @@ impl Cardinalities {
         self.relations[place].estimate
     }
 
-    /// The rows of the join of two components, which are given with their rows; `None` where no equality connects them.
+    /// Whether two components may be joined: by an equality that was written, or by one that follows and has a key.
+    pub(super) fn connected(
+        &self,
+        left: Relations,
+        right: Relations,
+        connections: &Connections,
+    ) -> bool {
+        connections.connect(left, right) || {
+            let equal = connections.equal(left, right);
+            let about = equal.iter().fold(0, |all, (_, about)| all | about);
+            let equal: Vec<&Expr> = equal.iter().map(|(expression, _)| expression).collect();
+            let sides = self.sides(about, &equal);
+            sides.iter().any(|side| side.key_total().is_some())
+        }
+    }
+
+    /// The rows of the join of two components, which are given with their rows; `None` where nothing connects them.
     pub(super) fn rows_of_join(
         &self,
         (left, left_rows): (Relations, f64),
         (right, right_rows): (Relations, f64),
         connections: &Connections,
     ) -> Option<f64> {
-        let equal = connections.equal(left, right);
-        if equal.is_empty() {
-            return None;
-        }
-        Some(left_rows * right_rows / self.distinct(&equal))
+        self.connected(left, right, connections).then(|| {
+            let equal = connections.equal(left, right);
+            left_rows * right_rows / self.distinct(&equal)
+        })
     }
 
     /// In how many values relations differ in what is equal in a join of them.

@@ -478,3 +478,33 @@ async fn rows_without_a_key_are_kept_where_they_count() {
     let not_in = "select count(*) from many where small not in (select small from few)";
     assert_eq!(run(&session, not_in).await.expect("a count"), ["0"]);
 }
+
+/// A region's buyers and a few lines have shops in common, and hardly a line has one of these buyers.
+#[tokio::test]
+async fn tables_that_have_part_of_a_key_in_common_are_joined_by_the_whole() {
+    let mut fixture = Fixture::new();
+    let mut fill = |name, columns, rows, line: &dyn Fn(i32) -> String| {
+        let table = fixture.table(name, columns);
+        fixture.write(table, &(0..rows).map(line).collect::<String>());
+    };
+    let buyer = |id: i32| format!("{}|{id}|buyer {id}\n", id % 2);
+    let buyers = "shop integer key, id integer key, name text";
+    fill("buyers", buyers, 5_000, &buyer);
+    let order = |id: i32| format!("{}|{id}|{}\n", id % 2, id % 5_000);
+    let orders = "shop integer key, id integer key, buyer integer";
+    fill("orders", orders, 10_000, &order);
+    let line = |id: i32| format!("{}|{}|{}|{id}\n", id / 3 % 2, id / 3, id % 3);
+    let lines = "shop integer key, ordered integer key, number integer key, amount integer";
+    fill("lines", lines, 30_000, &line);
+    fill("regions", "id integer key, name text", 50, &|id| {
+        format!("{id}|region {id}\n")
+    });
+    let session = fixture.session();
+    let query = "select count(*) from lines, orders, buyers, regions
+        where lines.shop = orders.shop and lines.ordered = orders.id
+            and orders.shop = buyers.shop and orders.buyer = buyers.id
+            and buyers.id % 50 = regions.id and regions.name = 'region 7' and lines.amount < 30";
+    let expected = ["regions", "buyers", "orders", "lines"];
+    assert_eq!(tables_of(&session, query).await, expected);
+    assert_eq!(run(&session, query).await.expect("a count"), ["3"]);
+}
