@@ -15,7 +15,7 @@ const IDLE: Duration = Duration::from_secs(1);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Niceness of threads that run statements: where processors are short, what the source has sent goes first, two to
-/// one, and statements go before merges.
+/// one, and statements go before merges ([`Work::niceness`]), three to two.
 const QUERY_NICENESS: i32 = 3;
 
 /// The first reason why the process cannot go on, shared by all threads.

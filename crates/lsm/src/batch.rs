@@ -158,19 +158,15 @@ impl Batch<'_> {
 
     /// The same for columns of the page that rows are in, if they are in one.
     pub fn prefetch_rows(&self, rows: &SourceRows<'_>, places: Range<usize>) {
-        if let SourceRows::Block { block, .. } = rows
-            && let Some(page) = block.page()
-        {
-            places.for_each(|place| page.prefetch_column(self.columns[place]));
+        if let SourceRows::Block { block, .. } = rows {
+            places.for_each(|place| block.prefetch_column(self.columns[place]));
         }
     }
 
     /// The same for a column of the source behind this one.
     fn prefetch_next(&self, source: usize, column: usize) {
-        if let Some(next) = self.sources.get(source + 1)
-            && let Some(page) = next.page()
-        {
-            page.prefetch_column(column);
+        if let Some(next) = self.sources.get(source + 1) {
+            next.prefetch_column(column);
         }
     }
 

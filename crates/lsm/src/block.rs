@@ -260,6 +260,13 @@ impl Block {
         matches!(self.body, Body::Memory { .. })
     }
 
+    /// Has a stored column come into the processor's cache while something else is done, if it is a page's.
+    pub fn prefetch_column(&self, column: usize) {
+        if let Some(page) = self.page() {
+            page.prefetch_column(column);
+        }
+    }
+
     /// The page that it is, unless its rows are in memory as they are.
     pub fn page(&self) -> Option<&Page> {
         match &self.body {

@@ -1,7 +1,7 @@
 //! Scans whose consumer wants some rows only, and tells which by looking at a few columns.
 //!
-//! For each batch of rows that the snapshot sees (while a page's column is looked at, that of the next page comes into the
-//! processor's cache):
+//! For each batch of rows that the snapshot sees, while a column of one page is looked at, that of the next page comes into
+//! the processor's cache:
 //!
 //! 1. The consumer *sifts*: it asks encoded columns, one at a time, for the rows that may be wanted.
 //! 2. The columns that it looks at row by row are decoded for those, and it *checks* which it wants.
@@ -100,9 +100,8 @@ impl FilteredScan {
         let next = self.next_of(test, |batch, _, wanted| {
             batch.prefetch(0..forms.len());
             let sources = batch.by_source(wanted.as_ref());
-            let mut ahead = sources.iter().skip(1);
-            let fragments = sources.iter().map(|rows| {
-                if let Some(next) = ahead.next() {
+            let fragments = sources.iter().enumerate().map(|(source, rows)| {
+                if let Some(next) = sources.get(source + 1) {
                     batch.prefetch_rows(next, 0..forms.len());
                 }
                 Fragment::of(batch, rows, forms)

@@ -90,7 +90,7 @@ impl Work {
     /// Niceness of a thread that does it where processors are short. What the source has sent should
     /// become durable beside any number of statements, so flushes are as good as they are: with
     /// niceness 5, eight busy readers left the writer a third less (decision 0013). Merges only tidy
-    /// up: three to one.
+    /// up: what the source has sent goes first, three to one.
     pub fn niceness(self) -> i32 {
         match self {
             Self::Flush => 0,

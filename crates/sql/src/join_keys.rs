@@ -47,7 +47,8 @@ struct Noted {
 #[derive(Debug)]
 struct Sets {
     by_column: Vec<Option<KeySet>>,
-    _memory: Option<MemoryReservation>,
+    /// What they take, until they are dropped.
+    _memory: MemoryReservation,
 }
 
 impl JoinKeys {
@@ -96,7 +97,7 @@ impl Sets {
         let by_column = cells.iter().map(of_column).collect();
         Self {
             by_column,
-            _memory: Some(memory),
+            _memory: memory,
         }
     }
 }

@@ -103,11 +103,12 @@ impl Joins {
         &self.reductions[reduction].0
     }
 
-    /// The rows of the join of two components; `None` where no equality connects them.
+    /// The rows of the join of two components; `None` where nothing connects them.
     pub(super) fn rows_of_join(&self, left: &Component, right: &Component) -> Option<f64> {
         let (left, right) = (left.with_rows(), right.with_rows());
-        self.cardinalities
-            .rows_of_join(left, right, &self.connections)
+        let (known, connections) = (&self.cardinalities, &self.connections);
+        let connected = known.connected(left.0, right.0, connections);
+        connected.then(|| known.rows_of_join(left, right, connections))
     }
 
     /// The rows that a reduction leaves of a component.
@@ -161,18 +162,9 @@ impl Joins {
         let relations = build.relations | probe.relations;
         let mut conditions = self.conditions_within(relations);
         conditions.extend(self.equalities_within(relations));
-        let join = Join::try_new(
-            Arc::new(build.plan),
-            Arc::new(probe.plan),
-            on,
-            conjunction(conditions),
-            JoinType::Inner,
-            JoinConstraint::On,
-            NullEquality::NullEqualsNothing,
-            false,
-        )?;
+        let filter = conjunction(conditions);
         self.components.push(Component {
-            plan: LogicalPlan::Join(join),
+            plan: join_of(build.plan, probe.plan, JoinType::Inner, on, filter)?,
             relations,
             estimate: Estimate {
                 rows: rows.unwrap_or(product),
@@ -212,26 +204,13 @@ impl Joins {
             (false, false) => (turned(on), JoinType::RightSemi),
             (false, true) => (turned(on), JoinType::RightAnti),
         };
-        let (row_plan, match_plan) = (
-            Arc::new(component.plan),
-            Arc::new(reduction.relation.clone()),
-        );
+        let (row_plan, match_plan) = (component.plan, reduction.relation.clone());
         let (build, probe) = match rows_first {
             true => (row_plan, match_plan),
             false => (match_plan, row_plan),
         };
-        let join = Join::try_new(
-            build,
-            probe,
-            on,
-            reduction.filter.clone(),
-            join_type,
-            JoinConstraint::On,
-            NullEquality::NullEqualsNothing,
-            false,
-        )?;
         self.components.push(Component {
-            plan: LogicalPlan::Join(join),
+            plan: join_of(build, probe, join_type, on, reduction.filter.clone())?,
             relations: component.relations,
             estimate: Estimate {
                 rows,
@@ -290,6 +269,26 @@ impl Component {
     fn with_rows(&self) -> (Relations, f64) {
         (self.relations, self.estimate.rows)
     }
+}
+
+fn join_of(
+    build: LogicalPlan,
+    probe: LogicalPlan,
+    join_type: JoinType,
+    on: Vec<(Expr, Expr)>,
+    filter: Option<Expr>,
+) -> Result<LogicalPlan> {
+    let join = Join::try_new(
+        Arc::new(build),
+        Arc::new(probe),
+        on,
+        filter,
+        join_type,
+        JoinConstraint::On,
+        NullEquality::NullEqualsNothing,
+        false,
+    )?;
+    Ok(LogicalPlan::Join(join))
 }
 
 fn turned(on: Vec<(Expr, Expr)>) -> Vec<(Expr, Expr)> {

@@ -105,17 +105,14 @@ impl Cardinalities {
         }
     }
 
-    /// The rows of the join of two components, which are given with their rows; `None` where nothing connects them.
+    /// The rows of the join of two components that are connected, which are given with their rows.
     pub(super) fn rows_of_join(
         &self,
         (left, left_rows): (Relations, f64),
         (right, right_rows): (Relations, f64),
         connections: &Connections,
-    ) -> Option<f64> {
-        self.connected(left, right, connections).then(|| {
-            let equal = connections.equal(left, right);
-            left_rows * right_rows / self.distinct(&equal)
-        })
+    ) -> f64 {
+        left_rows * right_rows / self.distinct(&connections.equal(left, right))
     }
 
     /// In how many values relations differ in what is equal in a join of them.

@@ -35,7 +35,7 @@ impl Visitor for Finder {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
-                if is_conjunction(right) =>
+                if is_chain(right) =>
             {
                 ControlFlow::Break(())
             }
@@ -56,7 +56,7 @@ impl VisitorMut for Mender {
     }
 }
 
-fn is_conjunction(expr: &Expr) -> bool {
+fn is_chain(expr: &Expr) -> bool {
     matches!(expr, Expr::BinaryOp { op, .. } if connects(op))
 }
 
@@ -216,6 +216,6 @@ mod tests {
         };
         let select = query.body.as_select().expect("a select");
         let condition = select.selection.as_ref().expect("a condition");
-        assert!(is_conjunction(condition), "{condition:?}");
+        assert!(is_chain(condition), "{condition:?}");
     }
 }

@@ -225,6 +225,12 @@ fn any_joins_give_the_rows_that_their_text_asks_for() {
     checked.unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// Creates a table and writes so many rows into it, each its line of a number.
+fn fill(fixture: &mut Fixture, name: &str, columns: &str, rows: i32, line: &dyn Fn(i32) -> String) {
+    let table = fixture.table(name, columns);
+    fixture.write(table, &(0..rows).map(line).collect::<String>());
+}
+
 /// A star: sales with a product and a shop each, shops in regions.
 fn star(threads: usize) -> Fixture {
     let mut fixture = Fixture::with_options(EngineOptions {
@@ -286,10 +292,7 @@ async fn tables_that_are_equal_to_a_third_are_joined_without_it() {
 #[tokio::test]
 async fn joins_begin_so_that_few_rows_are_joined_in_all() {
     let mut fixture = Fixture::new();
-    let mut fill = |name, columns, rows, line: &dyn Fn(i32) -> String| {
-        let table = fixture.table(name, columns);
-        fixture.write(table, &(0..rows).map(line).collect::<String>());
-    };
+    let mut fill = |name, columns, rows, line| fill(&mut fixture, name, columns, rows, line);
     let regional = |id: i32| format!("{id}|{}\n", id % 10);
     fill("regions", "id integer key, name text", 10, &|id| {
         format!("{id}|region {id}\n")
@@ -483,10 +486,7 @@ async fn rows_without_a_key_are_kept_where_they_count() {
 #[tokio::test]
 async fn tables_that_have_part_of_a_key_in_common_are_joined_by_the_whole() {
     let mut fixture = Fixture::new();
-    let mut fill = |name, columns, rows, line: &dyn Fn(i32) -> String| {
-        let table = fixture.table(name, columns);
-        fixture.write(table, &(0..rows).map(line).collect::<String>());
-    };
+    let mut fill = |name, columns, rows, line| fill(&mut fixture, name, columns, rows, line);
     let buyer = |id: i32| format!("{}|{id}|buyer {id}\n", id % 2);
     let buyers = "shop integer key, id integer key, name text";
     fill("buyers", buyers, 5_000, &buyer);
