@@ -139,7 +139,7 @@ pub(crate) struct TextEncoder {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TextRests {
     symbols: Rest,
-    grammar: Rest,
+    grammar: grammar::Rests,
 }
 
 impl TextEncoder {
@@ -155,7 +155,7 @@ impl TextEncoder {
     pub(crate) fn rests(&self) -> TextRests {
         TextRests {
             symbols: self.symbols.rest(),
-            grammar: self.grammar.rest(),
+            grammar: self.grammar.rests(),
         }
     }
 

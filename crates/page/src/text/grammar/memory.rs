@@ -3,16 +3,19 @@
 //! Training takes longer than encoding a page, so a column keeps its rules for as long as they
 //! compress about as well as they did when they were new, and trains again when a page holds
 //! clearly more text than they were learned from.
+//!
+//! Text that rules make hardly smaller is noise, and rules take most of the time on it: for a while
+//! none are learned, and each byte is a token (`literals`).
 
 use crate::limits::decoded_text_bytes_max;
 
 use super::super::TextRows;
 use super::super::rest::Rest;
-use super::Draft;
 use super::parsing::Parser;
 use super::rules::{Rules, Token};
 use super::selection::Selection;
 use super::training::train;
+use super::{Draft, literals};
 
 /// Text that is too short in all to pay for rules.
 const PAGE_TEXT_BYTES_MIN: usize = 512;
@@ -44,7 +47,18 @@ pub(in super::super) struct Memory {
     /// Text that there has been so far.
     text_bytes: usize,
     learned: Option<Learned>,
-    rest: Rest,
+    /// Whether the last page was encoded.
+    paid: bool,
+    rests: Rests,
+}
+
+/// What is left out, and for how long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Rests {
+    /// Grammars of any kind.
+    grammar: Rest,
+    /// Rules.
+    rules: Rest,
 }
 
 /// Rules, and how well they did.
@@ -63,32 +77,32 @@ impl std::fmt::Debug for Memory {
         let rules = self.learned.as_ref().map(|learned| learned.rules.tokens());
         f.debug_struct("Memory")
             .field("tokens", &rules)
-            .field("rest", &self.rest)
+            .field("rests", &self.rests)
             .finish_non_exhaustive()
     }
 }
 
 impl Memory {
-    /// No rules yet, and none on pages that are to be left out.
-    pub(in super::super) fn resting(rest: Rest) -> Self {
+    /// No rules yet, and nothing on pages that are to be left out.
+    pub(in super::super) fn resting(rests: Rests) -> Self {
         Self {
-            rest,
+            rests,
             ..Self::default()
         }
     }
 
-    /// For how long grammars are left out.
-    pub(in super::super) fn rest(&self) -> Rest {
-        self.rest
+    /// What is left out on the next pages.
+    pub(in super::super) fn rests(&self) -> Rests {
+        self.rests
     }
 
     /// Whether the last page was encoded.
     pub(in super::super) fn paid(&self) -> bool {
-        self.learned.is_some()
+        self.paid
     }
 
     /// Encodes the cells if that takes fewer than `bytes_max` bytes and there has been enough text
-    /// to make learning worth it.
+    /// to make learning worth it, or nothing is to be learned.
     pub(in super::super) fn draft(
         &mut self,
         rows: TextRows<'_>,
@@ -99,21 +113,36 @@ impl Memory {
             return None;
         }
         self.text_bytes += text_bytes;
-        if self.text_bytes < TEXT_BYTES_BEFORE_LEARNING {
+        let without_rules = self.rests.rules.takes(text_bytes);
+        if !without_rules && self.text_bytes < TEXT_BYTES_BEFORE_LEARNING {
             return None;
         }
-        if self.rest.takes(text_bytes) {
+        if self.rests.grammar.takes(text_bytes) {
             return None;
         }
-        let draft = self.encode(rows, text_bytes);
+        let draft = if without_rules {
+            literals::draft(rows)
+        } else {
+            self.encode(rows, text_bytes)
+        };
         let bytes = draft.bytes();
-        if bytes < bytes_max && text_bytes <= decoded_text_bytes_max(bytes, rows.len()) {
-            self.rest.end();
-            return Some(draft);
+        self.paid = bytes < bytes_max && text_bytes <= decoded_text_bytes_max(bytes, rows.len());
+        if !self.paid {
+            self.rests.grammar.begin();
+            self.learned = None;
+            return None;
         }
-        self.rest.begin();
-        self.learned = None;
-        None
+        self.rests.grammar.end();
+        if !without_rules {
+            match draft.is_for_rules() {
+                true => self.rests.rules.end(),
+                false => {
+                    self.rests.rules.begin();
+                    self.learned = None;
+                }
+            }
+        }
+        Some(draft)
     }
 
     /// Encodes the cells, whatever that takes.

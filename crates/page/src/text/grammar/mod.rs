@@ -12,13 +12,16 @@
 //!
 //! 1. Rules are learned from a sample (`training`: Larsson, Moffat, "Off-line dictionary-based
 //!    compression", DCC 1999), and kept from page to page (`memory`).
-//! 2. Cells are parsed into the longest pieces that fit (`parsing`).
+//! 2. Cells are parsed into the longest pieces that fit (`parsing`), or, where rules do not pay, byte
+//!    by byte (`literals`).
 //! 3. A page stores those rules that pay on it (`selection`).
-//! 4. A reader joins the pieces of all tokens into a table, and copies from it.
+//! 4. A reader joins the pieces of all tokens into a table, and copies from it. Without rules that is
+//!    a table of bytes.
 //!
 //! A rule takes two tokens where the text itself would take several bytes, and a piece is long
 //! (Gargiulo, Venturini, "OnPair: Short Strings Compression for Fast Random Access", 2025).
 
+mod literals;
 mod memory;
 mod parsing;
 mod piece;
@@ -38,7 +41,7 @@ use super::ends::{Ends, NOT_ASCENDING};
 use super::lengths::Lengths;
 use super::{TextDecoder, check_decoded_bytes};
 
-pub(super) use memory::Memory;
+pub(super) use memory::{Memory, Rests};
 use piece::{PIECE_BYTES, PIECE_BYTES_MAX, Piece};
 use rules::{LITERAL_BITS, LITERALS, TOKENS_MAX};
 
@@ -73,6 +76,16 @@ impl Draft {
         token_bits(self.literals.len() + self.rules.len())
     }
 
+    /// Whether rules make the text clearly smaller than a token a byte. In noise of 62 letters and digits
+    /// there is a use for two rules: their numbers need no wider tokens.
+    fn is_for_rules(&self) -> bool {
+        let width = self.width();
+        let bytes =
+            packed_bytes(self.rules.len(), 2 * width) + packed_bytes(self.tokens.len(), width);
+        let without = packed_bytes(self.decoded_bytes, token_bits(self.literals.len()));
+        bytes * 100 < without * RULES_PERCENT_MAX
+    }
+
     pub(super) fn encode(&self, sink: &mut Sink<'_>) {
         let width = self.width();
         put_unsigned(sink.segment, self.literals.len() as u64);
@@ -86,6 +99,10 @@ impl Draft {
         pack(&self.tokens, width, sink.segment);
     }
 }
+
+/// Rules are worth their time if tokens and rules need no more than so many percent of what a token a
+/// byte needs.
+const RULES_PERCENT_MAX: usize = 90;
 
 /// The width of one of so many tokens.
 fn token_bits(tokens: usize) -> u32 {
@@ -200,6 +217,32 @@ impl Grammar<'_> {
         writer.finish()
     }
 
+    /// All cells where each token is a byte.
+    fn spell_out(&self, memory: TextCells) -> Result<TextCells, PageError> {
+        if self.tokens.count() != self.decoded_bytes {
+            return Err(OTHER_LENGTHS);
+        }
+        let room = self.decoded_bytes.next_multiple_of(GROUP);
+        let mut cells = memory.emptied(self.ends.count(), room);
+        let mut table = [0; LITERALS];
+        table[..self.literals.len()].copy_from_slice(self.literals);
+        let mut tokens = [0; GROUP];
+        let groups = cells.bytes.as_chunks_mut::<GROUP>().0.iter_mut();
+        for (group, bytes) in groups.enumerate() {
+            self.unpack(group, &mut tokens);
+            if largest(&tokens) >= self.literals.len() as u32 {
+                return Err(NO_TOKEN);
+            }
+            for (byte, &token) in bytes.iter_mut().zip(&tokens) {
+                *byte = table[token as usize % LITERALS];
+            }
+        }
+        cells.bytes.truncate(self.decoded_bytes);
+        self.ends
+            .append_to(self.tokens.count(), &mut cells.offsets)?;
+        Ok(cells)
+    }
+
     /// All cells, by a table of `N` pieces.
     fn expand<const N: usize>(&self, memory: TextCells) -> Result<TextCells, PageError> {
         let mut pieces = self.pieces()?;
@@ -219,9 +262,7 @@ impl Grammar<'_> {
         }
         end = ends[self.tokens.count()] as usize;
         if end != self.decoded_bytes {
-            return Err(PageError::Malformed(
-                "cells have other lengths than the segment says",
-            ));
+            return Err(OTHER_LENGTHS);
         }
         cells.bytes.truncate(end);
         // Ends in tokens become ends in bytes.
@@ -298,6 +339,7 @@ impl<'a> TextDecoder<'a> for Grammar<'a> {
 
     fn decode(&self, memory: TextCells) -> Result<TextCells, PageError> {
         match self.tokens.width() {
+            _ if self.rules.count() == 0 => self.spell_out(memory),
             0..=LITERAL_BITS => self.expand::<LITERALS>(memory),
             9 => self.expand::<512>(memory),
             10 => self.expand::<1024>(memory),
@@ -336,4 +378,6 @@ impl<'a> TextDecoder<'a> for Grammar<'a> {
 const NO_TOKEN: PageError = PageError::Malformed("a token is neither a literal nor a rule");
 const NO_PART: PageError = PageError::Malformed("a part of a rule does not come before it");
 const LONG_PIECE: PageError = PageError::Malformed("a rule stands for more than 15 bytes");
+const OTHER_LENGTHS: PageError =
+    PageError::Malformed("cells have other lengths than the segment says");
 const TOO_LONG: PageError = PageError::Malformed("cells are longer than the segment says");

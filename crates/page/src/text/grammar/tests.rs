@@ -74,16 +74,19 @@ impl Written {
 }
 
 fn encode(memory: &mut Memory, cells: &[Vec<u8>]) -> Draft {
+    with_rows(cells, |rows| memory.encode(rows, rows.bytes.len()))
+}
+
+fn with_rows<T>(cells: &[Vec<u8>], use_of: impl FnOnce(TextRows<'_>) -> T) -> T {
     let mut offsets = vec![0];
     offsets.extend(cells.iter().scan(0, |end, cell| {
         *end += cell.len() as i32;
         Some(*end)
     }));
-    let rows = TextRows {
+    use_of(TextRows {
         offsets: &offsets,
         bytes: &cells.concat(),
-    };
-    memory.encode(rows, rows.bytes.len())
+    })
 }
 
 fn check(cells: &[Vec<u8>]) {
@@ -150,6 +153,64 @@ fn rules_are_kept() {
     let draft = encode(&mut memory, &other);
     assert!(draft.rules.is_empty());
     assert_eq!(Written::of(&draft).cells().expect("intact"), other);
+}
+
+/// Cells of 24 letters and digits, drawn anew for each seed.
+fn noise(seed: u64, count: usize) -> Vec<Vec<u8>> {
+    let mut state = seed * 2 + 1;
+    let mut byte = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+            [(state >> 33) as usize % 62]
+    };
+    (0..count)
+        .map(|_| (0..24).map(|_| byte()).collect())
+        .collect()
+}
+
+/// A page's draft where nothing else makes text smaller than it is.
+fn draft(memory: &mut Memory, cells: &[Vec<u8>]) -> Option<Draft> {
+    with_rows(cells, |rows| {
+        let text_bytes = rows.bytes.len();
+        memory.draft(rows, text_bytes, text_bytes)
+    })
+}
+
+/// Rules that noise gave up are learned again once the column has had other text for long enough; until
+/// then each byte is a token.
+#[test]
+fn noise_leaves_rules_out_for_a_while() {
+    let mut memory = Memory::default();
+    let (mut pages, mut with_rules) = (0, 0);
+    for seed in 0..40 {
+        let cells = noise(seed, 1500);
+        if let Some(draft) = draft(&mut memory, &cells) {
+            pages += 1;
+            with_rules += usize::from(!draft.rules.is_empty());
+            assert_eq!(Written::of(&draft).cells().expect("intact"), cells);
+        }
+    }
+    assert!(pages > 30, "{pages}");
+    assert!((1..4).contains(&with_rules), "{with_rules}");
+
+    // The next encoder of the column knows.
+    let mut next = Memory::resting(memory.rests());
+    assert!(draft(&mut next, &noise(40, 1500)).is_some());
+
+    let cells = words(1500);
+    let mut left_out = 0;
+    loop {
+        let draft = draft(&mut next, &cells).expect("words pay without rules, too");
+        assert_eq!(Written::of(&draft).cells().expect("intact"), cells);
+        if !draft.rules.is_empty() {
+            break;
+        }
+        left_out += 1;
+        assert!(left_out < 100);
+    }
+    assert!(left_out > 1);
 }
 
 #[test]
