@@ -25,6 +25,7 @@ use replication::catalog::{TableEntry, TableState};
 
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
+use crate::function_rows::FunctionRows;
 use crate::functions::session::SessionFacts;
 use crate::functions::types::SqlTypes;
 use crate::pg_catalog::PG_CATALOG;
@@ -176,10 +177,11 @@ impl ContextProvider for StatementContext<'_> {
                     .and_then(|arg| simplifier.simplify(arg))
             })
             .collect::<Result<Vec<_>>>()?;
-        let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
-        Ok(provider_as_source(
-            function.create_table_provider_with_args(args)?,
-        ))
+        let called = function.create_table_provider_with_args(
+            datafusion::catalog::TableFunctionArgs::new(&args, self.state),
+        )?;
+        let rows = FunctionRows::new(called, plain(name), &args);
+        Ok(provider_as_source(Arc::new(rows)))
     }
 
     fn create_cte_work_table(&self, name: &str, schema: SchemaRef) -> Result<Arc<dyn TableSource>> {

@@ -25,6 +25,7 @@ mod encoded_aggregate;
 pub mod engine;
 pub mod error;
 mod exchange;
+mod function_rows;
 mod functions;
 mod interrupt;
 mod join_filters;
