@@ -40,6 +40,7 @@ use crate::projection_choice::ProjectionChoice;
 use crate::running_queries::RunningQueries;
 use crate::scan_sharing::ScanSharing;
 use crate::session::{Session, SessionStart};
+use crate::shared_subplans::planner::SharingPlanner;
 use crate::twin_names;
 use crate::unordered_exchanges::UnorderedExchanges;
 use crate::writes::Primary;
@@ -320,6 +321,7 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_expr_planners(vec![Arc::new(CastNames), Arc::new(Operators::new())])
         .with_default_features()
         .with_optimizer_rules(join_order::optimizer().rules)
+        .with_query_planner(Arc::new(SharingPlanner))
         .with_physical_optimizer_rules(physical_rules());
     Ok(builder.build())
 }

@@ -45,6 +45,7 @@ mod running_queries;
 mod scan_sharing;
 pub mod session;
 mod settings;
+mod shared_subplans;
 pub mod statement;
 mod table;
 mod twin_names;

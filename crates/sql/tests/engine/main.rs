@@ -12,6 +12,7 @@ mod joins;
 mod lookups;
 mod numbering;
 mod projections;
+mod shared_subplans;
 mod sharing;
 mod statements;
 mod tpch;
