@@ -45,6 +45,8 @@ pub mod code {
     pub const DIVISION_BY_ZERO: &str = "22012";
     /// A setting's value is not one of those allowed.
     pub const INVALID_PARAMETER_VALUE: &str = "22023";
+    /// An escape that is more than one character.
+    pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
     /// A text is not a value of the wanted type.
     pub const INVALID_TEXT_REPRESENTATION: &str = "22P02";
     /// BEGIN inside a transaction.

@@ -10,6 +10,8 @@
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
+//! * [`similar`]: SIMILAR TO.
+//! * [`timezone`]: AT TIME ZONE, by [`zone`].
 //! * [`operators`]: the operators of dates, times and intervals.
 //! * [`window_counts`]: `row_number` and its like.
 //! * [`whole`], [`sign`]: `trunc`, `ceil`, `floor`, `round` and `sign`.
@@ -40,12 +42,15 @@ pub(crate) mod session;
 pub(crate) mod short_decimals;
 mod short_sums;
 pub(crate) mod sign;
+mod similar;
+mod timezone;
 pub(crate) mod to_char;
 pub(crate) mod typed_text;
 pub(crate) mod types;
 pub(crate) mod whole;
 pub(crate) mod widened;
 pub(crate) mod window_counts;
+mod zone;
 
 use std::sync::Arc;
 
@@ -67,6 +72,8 @@ use literals::LiteralRewrite;
 use nullif::NullifRewrite;
 use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
+use similar::SimilarToEscape;
+use timezone::Timezone;
 use to_char::ToChar;
 use whole::WholeRewrite;
 
@@ -94,6 +101,8 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         ScalarUDF::from(Extract::new(Form::DatePart)),
         ScalarUDF::from(Intervals::new(Operation::Age)),
         ScalarUDF::from(Sign::new()),
+        ScalarUDF::from(SimilarToEscape::new()),
+        ScalarUDF::from(Timezone::new()),
         ScalarUDF::from(ToChar::new()),
     ] {
         state.register_udf(Arc::new(function))?;

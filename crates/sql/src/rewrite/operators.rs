@@ -1,13 +1,31 @@
-//! Functions that DataFusion has only as operators.
+//! Operators and functions that DataFusion has under other names, or means otherwise.
+//!
+//! ```text
+//! mod(a, b)                  a % b
+//! t AT TIME ZONE z           timezone(z, t)                  DataFusion would show the same moment in that zone
+//! a SIMILAR TO p ESCAPE e    a ~ similar_to_escape(p, e)     it takes the pattern for a regular expression
+//! array_remove(a, e)         array_remove_all(a, e)          it removes, and replaces, the first one
+//! array_replace(a, e, f)     array_replace_all(a, e, f)
+//! t::varchar(3)              left(t::text, 3)::varchar(3)    it takes the length for a remark
+//! ```
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Statement as Ast,
+    BinaryOperator, CastKind, CharacterLength, DataType, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Statement as Ast, Value,
     VisitMut, VisitorMut,
 };
 
-/// Puts the operator in the place of `mod(a, b)`.
+use super::function_call::call;
+
+/// Functions that DataFusion has by another name than PostgreSQL.
+const NAMES: [(&str, &str); 2] = [
+    ("array_remove", "array_remove_all"),
+    ("array_replace", "array_replace_all"),
+];
+
+/// Puts what DataFusion knows in the place of what it does not.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
     _ = statement.visit(&mut Operators);
@@ -19,25 +37,91 @@ impl VisitorMut for Operators {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Some((left, right)) = modulo(expr) {
-            let operation = Expr::BinaryOp {
-                left: Box::new(Expr::Nested(Box::new(left))),
-                op: BinaryOperator::Modulo,
-                right: Box::new(Expr::Nested(Box::new(right))),
-            };
-            *expr = Expr::Nested(Box::new(operation));
+        match expr {
+            Expr::Function(function) => {
+                if let Some([left, right]) = modulo(function) {
+                    *expr = operation(left, BinaryOperator::Modulo, right);
+                } else {
+                    rename(function);
+                }
+            }
+            Expr::AtTimeZone {
+                timestamp,
+                time_zone,
+            } => {
+                let arguments = [(**time_zone).clone(), (**timestamp).clone()];
+                *expr = call("timezone", arguments, Vec::new());
+            }
+            Expr::SimilarTo {
+                negated,
+                expr: text,
+                pattern,
+                escape_char,
+            } => {
+                let backslash = || Value::SingleQuotedString("\\".to_owned()).into();
+                let escape = Expr::Value(escape_char.take().unwrap_or_else(backslash));
+                let pattern = [(**pattern).clone(), escape];
+                let pattern = call("similar_to_escape", pattern, Vec::new());
+                let matches = match negated {
+                    true => BinaryOperator::PGRegexNotMatch,
+                    false => BinaryOperator::PGRegexMatch,
+                };
+                *expr = operation((**text).clone(), matches, pattern);
+            }
+            Expr::Cast {
+                expr: value,
+                data_type,
+                ..
+            } => {
+                if let Some(length) = length_max(data_type) {
+                    let text = Expr::Cast {
+                        kind: CastKind::DoubleColon,
+                        expr: Box::new(Expr::Nested(value.clone())),
+                        data_type: DataType::Text,
+                        array: false,
+                        format: None,
+                    };
+                    let length = Expr::value(Value::Number(length.to_string(), false));
+                    **value = call("left", [text, length], Vec::new());
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }
 }
 
+/// `(left op right)`, whatever stands around it.
+fn operation(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::Nested(Box::new(Expr::BinaryOp {
+        left: Box::new(Expr::Nested(Box::new(left))),
+        op,
+        right: Box::new(Expr::Nested(Box::new(right))),
+    }))
+}
+
+/// Characters that a text type has at most.
+fn length_max(data_type: &DataType) -> Option<u64> {
+    match data_type {
+        DataType::Character(length)
+        | DataType::Char(length)
+        | DataType::CharacterVarying(length)
+        | DataType::CharVarying(length)
+        | DataType::Varchar(length) => match length {
+            Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn name_of(function: &Function) -> Option<&Ident> {
+    function.name.0.last()?.as_ident()
+}
+
 /// The arguments of a call of `mod`.
-fn modulo(expr: &Expr) -> Option<(Expr, Expr)> {
-    let Expr::Function(function) = expr else {
-        return None;
-    };
-    let name = function.name.0.last()?.as_ident()?;
-    if !name.value.eq_ignore_ascii_case("mod") {
+fn modulo(function: &Function) -> Option<[Expr; 2]> {
+    if !name_of(function)?.value.eq_ignore_ascii_case("mod") {
         return None;
     }
     match &function.args {
@@ -45,9 +129,20 @@ fn modulo(expr: &Expr) -> Option<(Expr, Expr)> {
             [
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(right)),
-            ] => Some((left.clone(), right.clone())),
+            ] => Some([left.clone(), right.clone()]),
             _ => None,
         },
         _ => None,
+    }
+}
+
+fn rename(function: &mut Function) {
+    let known = name_of(function).and_then(|name| {
+        let mut names = NAMES.iter();
+        names.find(|(theirs, _)| name.value.eq_ignore_ascii_case(theirs))
+    });
+    if let Some((_, ours)) = known {
+        let name = ObjectNamePart::Identifier(Ident::new(*ours));
+        function.name = ObjectName(vec![name]);
     }
 }

@@ -64,6 +64,36 @@ const ANSWERS: &[(&str, &str)] = &[
         "true|1|1",
     ),
     ("select 7 / 2, -7 / 2, 7 % 3", "3|-3|1"),
+    ("select 'abc'::varchar(2), cast(12345 as character varying(3)) || 'x', null::varchar(2)", "ab|123x|NULL"),
+    (
+        "select timestamp '2024-07-01 10:00' at time zone 'UTC' at time zone 'America/New_York'",
+        "2024-07-01T06:00:00",
+    ),
+    (
+        "select extract(hour from timestamptz '2024-07-01 10:00+00' at time zone 'Asia/Tokyo'),
+                (timestamptz '2024-07-01 20:00+00' at time zone 'Asia/Tokyo')::date",
+        "19|2024-07-02",
+    ),
+    (
+        "select date_trunc('day', timestamptz '2024-07-01 02:00+00' at time zone 'America/New_York')
+             = '2024-06-30'::timestamp",
+        "true",
+    ),
+    (
+        "select timestamptz '2024-07-01 10:00+00' at time zone interval '2 hours' = '2024-07-01 12:00'::timestamp,
+                timezone(null, now()) is null",
+        "true|true",
+    ),
+    (
+        "select 'abc' similar to '(a|b)%', 'abc' not similar to 'a_', 'a%c' similar to 'a#%c' escape '#',
+                'xabc' similar to 'abc', null similar to 'a'",
+        "true|true|true|false|NULL",
+    ),
+    (
+        "select array_to_string(array_remove(array[1, 2, 1], 1), ','),
+                array_to_string(array_replace(array[1, 2, 1], 1, 3), ',')",
+        "2|3,2,3",
+    ),
     (
         "select 7.0 / 2, 1 / 3.0, 2.0 / 3",
         "3.50000000000000000000|0.33333333333333333333|0.66666666666666666667",
@@ -503,6 +533,9 @@ async fn types_are_those_of_postgresql() {
 /// Statements that PostgreSQL refuses, and the codes of its errors.
 const ERRORS: &[(&str, &str)] = &[
     ("select 2147483647 + 1", "22003"),
+    ("select now() at time zone 'nowhere'", "22023"),
+    ("select now() at time zone interval '1 day'", "22023"),
+    ("select 'a' similar to 'a' escape 'ab'", "22025"),
     ("select a + 2147483647 from v", "22003"),
     ("select b + 1 from v", "22003"),
     ("select l * 32767::smallint from v", "22003"),

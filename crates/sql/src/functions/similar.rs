@@ -1,0 +1,128 @@
+//! `similar_to_escape(pattern, escape)`: a pattern of SIMILAR TO as a regular expression.
+//!
+//! DataFusion takes the pattern for a regular expression as it is: `'abc' similar to '(a|b)%'` was false.
+//!
+//! The whole text has to be like the pattern. `%` is any text and `_` any character; `|*+?{}()[]` are as in regular
+//! expressions; a character behind the escape character, and any other, is itself.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::StringArray;
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::error::{SqlError, code};
+
+/// The function.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SimilarToEscape {
+    signature: Signature,
+}
+
+impl SimilarToEscape {
+    pub(crate) fn new() -> Self {
+        Self {
+            signature: Signature::uniform(2, vec![DataType::Utf8], Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for SimilarToEscape {
+    fn name(&self) -> &str {
+        "similar_to_escape"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        let constant = args.args.iter().all(is_constant);
+        let rows = if constant { 1 } else { args.number_rows };
+        let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
+        let (patterns, escapes) = (patterns?, escapes?);
+        let pairs = patterns
+            .as_string::<i32>()
+            .iter()
+            .zip(escapes.as_string::<i32>());
+        let expressions = pairs.map(|(pattern, escape)| match (pattern, escape) {
+            (Some(pattern), Some(escape)) => expression(pattern, escape).map(Some),
+            _ => Ok(None),
+        });
+        let expressions: StringArray = expressions.collect::<Result<_, SqlError>>()?;
+        if constant {
+            let value = ScalarValue::try_from_array(&expressions, 0)?;
+            return Ok(ColumnarValue::Scalar(value));
+        }
+        Ok(ColumnarValue::Array(Arc::new(expressions)))
+    }
+}
+
+/// The pattern as a regular expression; `escape` is a character or nothing.
+fn expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
+    let mut characters = escape.chars();
+    let (escape, None) = (characters.next(), characters.next()) else {
+        let error = SqlError::new(code::INVALID_ESCAPE_SEQUENCE, "invalid escape string");
+        return Err(error.with_hint("Escape string must be empty or one character."));
+    };
+    let mut expression = String::from("^(?s:");
+    let (mut escaped, mut in_brackets) = (false, false);
+    for character in pattern.chars() {
+        match character {
+            _ if escaped => {
+                push_itself(character, &mut expression);
+                escaped = false;
+            }
+            _ if Some(character) == escape => escaped = true,
+            ']' if in_brackets => {
+                expression.push(']');
+                in_brackets = false;
+            }
+            '\\' => expression.push_str("\\\\"),
+            _ if in_brackets => expression.push(character),
+            '[' => {
+                expression.push('[');
+                in_brackets = true;
+            }
+            '%' => expression.push_str(".*"),
+            '_' => expression.push('.'),
+            '(' => expression.push_str("(?:"),
+            ')' | '|' | '*' | '+' | '?' | '{' | '}' => expression.push(character),
+            _ => push_itself(character, &mut expression),
+        }
+    }
+    expression.push_str(")$");
+    Ok(expression)
+}
+
+fn push_itself(character: char, expression: &mut String) {
+    if character.is_ascii_punctuation() {
+        expression.push('\\');
+    }
+    expression.push(character);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_become_regular_expressions() {
+        let of = |pattern| expression(pattern, "\\").expect("one character");
+        assert_eq!(of("(a|b)%_"), "^(?s:(?:a|b).*.)$");
+        assert_eq!(of("a.b^c$"), "^(?s:a\\.b\\^c\\$)$");
+        assert_eq!(of("[a.%]\\%"), "^(?s:[a.%]\\%)$");
+        assert_eq!(expression("a#%\\", "#").expect("one"), "^(?s:a\\%\\\\)$");
+        assert_eq!(expression("a\\%", "").expect("none"), "^(?s:a\\\\.*)$");
+        assert!(expression("a", "##").is_err());
+    }
+}
