@@ -11,6 +11,7 @@
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
 //! * [`similar`]: SIMILAR TO.
+//! * [`text_out`]: the texts of values.
 //! * [`timezone`]: AT TIME ZONE, by [`zone`].
 //! * [`operators`]: the operators of dates, times and intervals.
 //! * [`window_counts`]: `row_number` and its like.
@@ -43,6 +44,7 @@ pub(crate) mod short_decimals;
 mod short_sums;
 pub(crate) mod sign;
 mod similar;
+mod text_out;
 mod timezone;
 pub(crate) mod to_char;
 pub(crate) mod typed_text;
@@ -73,6 +75,7 @@ use nullif::NullifRewrite;
 use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
 use similar::SimilarToEscape;
+use text_out::TextOutRewrite;
 use timezone::Timezone;
 use to_char::ToChar;
 use whole::WholeRewrite;
@@ -83,6 +86,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_udf(division.clone())?;
     state.register_function_rewrite(Arc::new(CaseTypes))?;
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
+    state.register_function_rewrite(Arc::new(TextOutRewrite::new()))?;
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;
     state.register_function_rewrite(Arc::new(NullifRewrite::new()))?;

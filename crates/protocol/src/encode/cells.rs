@@ -128,7 +128,7 @@ impl Cells {
     }
 
     /// Whether a cell is NULL.
-    fn is_null(&self, row: usize) -> bool {
+    pub fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
@@ -139,12 +139,13 @@ impl Cells {
             return Ok(());
         }
         binary::put_sized(out, |out| match self.format {
-            Format::Text => self.put_text(row, out),
+            Format::Text => self.append_text(row, out),
             Format::Binary => self.put_binary(row, out),
         })
     }
 
-    fn put_text(&self, row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
+    /// Appends the text of a cell that is not NULL, without its length.
+    pub fn append_text(&self, row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
         let written = match &self.values {
             Values::Bool(a) => out.write_str(if a.value(row) { "t" } else { "f" }),
             Values::Int16(a) => write!(out, "{}", a.value(row)),
@@ -214,7 +215,7 @@ impl Cells {
             Values::Other(a) => return put_formatted(a, row, out),
             Values::Decimal128(..) | Values::Decimal256(..) => {
                 let mut text = BytesMut::with_capacity(48);
-                self.put_text(row, &mut text)?;
+                self.append_text(row, &mut text)?;
                 return binary::put(oid::NUMERIC, &String::from_utf8_lossy(&text), out);
             }
         }
@@ -354,11 +355,11 @@ fn put_list_text(
             continue;
         }
         if nested {
-            child.put_text(item, out)?;
+            child.append_text(item, out)?;
             continue;
         }
         element.clear();
-        child.put_text(item, &mut element)?;
+        child.append_text(item, &mut element)?;
         array::write_element(&String::from_utf8_lossy(&element), out).map_err(|_| {
             EncodeError::OutOfRange {
                 type_name: "value size",
@@ -381,7 +382,7 @@ fn put_vector_text(
         if index > 0 {
             out.put_u8(b' ');
         }
-        child.put_text(item, out)?;
+        child.append_text(item, out)?;
     }
     Ok(())
 }
@@ -408,7 +409,7 @@ fn put_list_binary(
             out.put_i32(-1);
         } else if matches!(child.values, Values::List(..)) {
             // The element type is text then: see `Values::list`.
-            binary::put_sized(out, |out| child.put_text(item, out))?;
+            binary::put_sized(out, |out| child.append_text(item, out))?;
         } else {
             child.append(item, out)?;
         }
