@@ -34,7 +34,10 @@ use crate::functions::session::SessionFacts;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
-use crate::rewrite::{column_names, empty_tables, numbers, scalar_subqueries, subquery_values};
+use crate::rewrite::{
+    column_names, empty_tables, lateral_joins, numbers, scalar_subqueries, set_comparisons,
+    subquery_values,
+};
 use crate::running_queries::RunningQuery;
 
 /// Batches between the query's task and the client.
@@ -154,8 +157,10 @@ impl Query {
             .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?;
         let plan = numbers::typed(plan)?;
         let plan = empty_tables::pruned(plan)?;
+        let plan = set_comparisons::as_exists(plan)?;
         let plan = subquery_values::counted(plan)?;
-        Ok(scalar_subqueries::single(plan)?)
+        let plan = scalar_subqueries::single(plan)?;
+        Ok(lateral_joins::plain(plan)?)
     }
 
     /// Parameter types and result columns. `declared`: ids of the types that the client named.

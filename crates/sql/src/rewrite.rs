@@ -1,9 +1,13 @@
 //! PostgreSQL's forms of statements that DataFusion takes in another form.
 //!
+//! * [`tokens`]: what the parser does not read.
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
 //! * [`from_functions`]: functions in the place of tables.
+//! * [`limits`]: FETCH FIRST.
 //! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
+//! * [`quantified_arrays`]: comparisons with all or any elements of an array.
+//! * [`value_lists`]: VALUES that name columns.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
 //! * [`function_call`]: a call as the parser would give it.
 //!
@@ -11,6 +15,8 @@
 //!
 //! * [`numbers`]: the types of integer literals.
 //! * [`empty_tables`]: what reads only catalogs without rows.
+//! * [`set_comparisons`]: comparisons with all or any rows of a subquery.
+//! * [`lateral_joins`]: subqueries in FROM that name what stands before them.
 //! * [`subquery_values`]: EXISTS and IN in the place of a value.
 //! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
 
@@ -20,8 +26,14 @@ pub(crate) mod distinct_from;
 pub(crate) mod empty_tables;
 pub(crate) mod from_functions;
 mod function_call;
+pub(crate) mod lateral_joins;
+pub(crate) mod limits;
 pub(crate) mod numbers;
 pub(crate) mod operators;
+pub(crate) mod quantified_arrays;
 pub(crate) mod scalar_subqueries;
+pub(crate) mod set_comparisons;
 pub(crate) mod subquery_values;
 pub(crate) mod system;
+pub(crate) mod tokens;
+pub(crate) mod value_lists;

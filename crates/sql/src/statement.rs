@@ -25,7 +25,10 @@ use crate::error::{SqlError, code};
 use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
-use crate::rewrite::{arrays, column_names, distinct_from, from_functions, operators};
+use crate::rewrite::{
+    arrays, column_names, distinct_from, from_functions, limits, operators,
+    quantified_arrays, tokens, value_lists,
+};
 use crate::writes::Write;
 
 /// One parsed statement. Cheap to clone.
@@ -231,7 +234,7 @@ fn parse_copy(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed, SqlError> {
 /// The syntax tree of all tokens.
 fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
     let dialect = PostgreSqlDialect {};
-    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.to_vec());
+    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens::readable(tokens));
     let statement = parser
         .parse_statement()
         .map_err(|error| parser_error(sql, error))?;
@@ -246,8 +249,11 @@ fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
 fn query(mut statement: Ast) -> StatementKind {
     distinct_from::rewrite(&mut statement);
     column_names::add(&mut statement);
+    value_lists::rewrite(&mut statement);
+    quantified_arrays::rewrite(&mut statement);
     arrays::rewrite(&mut statement);
     from_functions::rewrite(&mut statement);
+    limits::rewrite(&mut statement);
     operators::rewrite(&mut statement);
     StatementKind::Query(Box::new(statement))
 }

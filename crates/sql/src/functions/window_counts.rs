@@ -24,15 +24,22 @@ use datafusion::physical_expr::PhysicalExpr;
 /// The functions, each with the type of its results.
 pub(crate) fn functions() -> Vec<WindowUDF> {
     let counts = [
-        (row_number::row_number_udwf(), DataType::Int64),
         (rank::rank_udwf(), DataType::Int64),
         (rank::dense_rank_udwf(), DataType::Int64),
         (ntile::ntile_udwf(), DataType::Int32),
     ];
-    counts
+    let counts = counts
         .into_iter()
-        .map(|(counter, result)| WindowUDF::from(SignedCount { counter, result }))
-        .collect()
+        .map(|(counter, result)| WindowUDF::from(SignedCount { counter, result }));
+    counts.chain([row_number()]).collect()
+}
+
+/// The number of a row in its partition.
+pub(crate) fn row_number() -> WindowUDF {
+    WindowUDF::from(SignedCount {
+        counter: row_number::row_number_udwf(),
+        result: DataType::Int64,
+    })
 }
 
 /// A function of DataFusion's whose results are cast.

@@ -1,8 +1,10 @@
-//! `ARRAY(SELECT …)`: a subquery's rows as an array.
+//! `ARRAY(SELECT …)`: a subquery's rows as an array; and arrays of columns.
 //!
 //! DataFusion has no such expression. A subquery becomes one that aggregates its rows; one
 //! that only goes through the elements of another array becomes a transformation of that array,
 //! because DataFusion cannot go through an array of the query around it.
+//!
+//! `ARRAY[a, b]` becomes a call of `make_array`: in brackets DataFusion looks for no columns of queries around.
 
 use std::ops::ControlFlow;
 
@@ -13,6 +15,7 @@ use datafusion::sql::sqlparser::ast::{
     TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 
+use super::from_functions::names_columns;
 use super::function_call::call;
 
 /// Puts what DataFusion knows in the place of every array out of a subquery.
@@ -35,6 +38,10 @@ impl VisitorMut for Collector {
             if let Some(array) = array {
                 *expr = array;
             }
+        } else if let Expr::Array(array) = expr
+            && array.elem.iter().any(names_columns)
+        {
+            *expr = call("make_array", std::mem::take(&mut array.elem), Vec::new());
         }
         ControlFlow::Continue(())
     }

@@ -78,7 +78,14 @@ fn name_select(select: &mut Select) {
     let mut taken: Vec<String> = Vec::new();
     for item in &mut select.projection {
         match item {
-            SelectItem::ExprWithAlias { alias, .. } => taken.push(folded(alias)),
+            SelectItem::ExprWithAlias { alias, .. } => {
+                let name = folded(alias);
+                let times = taken.iter().filter(|other| **other == name).count();
+                if times > 0 {
+                    *alias = Ident::with_quote('"', format!("{name}{MARK}{times}"));
+                }
+                taken.push(name);
+            }
             SelectItem::UnnamedExpr(expr) => {
                 let name = name_of(expr).unwrap_or_else(|| NAMELESS.to_owned());
                 let times = taken.iter().filter(|other| **other == name).count();
@@ -258,6 +265,8 @@ mod tests {
             text,
             "SELECT a, a AS \"a\u{1}1\", count(*) AS \"count\", count(*) AS \"count\u{1}1\" FROM t"
         );
+        let text = named("SELECT a AS x, b AS X FROM t");
+        assert_eq!(text, "SELECT a AS x, b AS \"x\u{1}1\" FROM t");
         let field =
             |name: &str| Field::new(name, datafusion::arrow::datatypes::DataType::Int64, true);
         let schema = Schema::new(vec![field("count"), field("count\u{1}1")]);

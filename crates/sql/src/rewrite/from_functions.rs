@@ -3,7 +3,8 @@
 //! PostgreSQL takes any function for a table: one that gives a value has one row and one column,
 //! which has the table's name where the list has no other. DataFusion knows tables that are
 //! functions, and no others; a value's function becomes a subquery, and a series' only column
-//! gets its name. `_pg_expandarray` gives a list here, which is unnested, and the field of a row
+//! gets its name. A function that names columns of what stands before it, or whose rows are to be numbered, becomes a
+//! lateral subquery that calls it in its select list, where `unnest` gives rows. `_pg_expandarray` gives a list here, which is unnested, and the field of a row
 //! is a call. A name made up as the query runs is looked up by a call, too.
 
 use std::ops::ControlFlow;
@@ -11,7 +12,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query,
     Select, SelectItem, SetExpr, Statement as Ast, TableAlias, TableAliasColumnDef, TableFactor,
-    Value, VisitMut, VisitorMut,
+    Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -20,7 +21,16 @@ use super::function_call::{call, call_with};
 use crate::pg_catalog::expanded;
 
 /// Functions that give rows.
-const SERIES: [&str; 2] = ["generate_series", "range"];
+const SERIES: [&str; 3] = [GENERATE_SERIES, "range", UNNEST];
+
+/// In a select list DataFusion has it as a function that gives a list.
+const GENERATE_SERIES: &str = "generate_series";
+
+/// Gives a row for each element of a list.
+const UNNEST: &str = "unnest";
+
+/// What PostgreSQL calls the numbers of rows, if nobody else does.
+const ORDINALITY: &str = "ordinality";
 
 /// Functions that give a value, and that clients ask as tables.
 const VALUES: [&str; 3] = ["string_to_array", "current_schemas", "current_setting"];
@@ -37,23 +47,30 @@ impl VisitorMut for Tables {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        let TableFactor::Table {
-            name,
-            alias: Some(alias),
-            args: Some(args),
-            ..
+        let Some(called) = Called::of(factor) else {
+            return ControlFlow::Continue(());
+        };
+        if called.with_ordinality || called.calls.iter().any(names_columns) {
+            *factor = called.subquery();
+        } else if let Some(alias) = &called.alias
+            && let [call] = called.calls.as_slice()
+            && called
+                .names
+                .iter()
+                .any(|name| VALUES.contains(&name.as_str()))
+        {
+            *factor = one_row(call.clone(), alias.clone());
+        } else if let TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::UNNEST {
+            alias: Some(alias), ..
         } = factor
-        else {
-            return ControlFlow::Continue(());
-        };
-        let Some(function) = last_word(name) else {
-            return ControlFlow::Continue(());
-        };
-        if SERIES.contains(&function.as_str()) && alias.columns.is_empty() {
+            && alias.columns.is_empty()
+            && let [name] = called.names.as_slice()
+            && SERIES.contains(&name.as_str())
+        {
             alias.columns = vec![column(alias.name.clone())];
-        } else if VALUES.contains(&function.as_str()) {
-            let call = call_with(name.clone(), args.args.clone(), Vec::new());
-            *factor = one_row(call, alias.clone());
         }
         ControlFlow::Continue(())
     }
@@ -79,12 +96,142 @@ impl VisitorMut for Tables {
             *expr = numbers;
         }
         if let Expr::Function(function) = expr
-            && last_word(&function.name).is_some_and(|word| word == expanded::NAME)
+            && last_word(&function.name)
+                .is_some_and(|word| word == expanded::NAME || word == GENERATE_SERIES)
         {
-            *expr = call("unnest", [expr.clone()], Vec::new());
+            *expr = call(UNNEST, [expr.clone()], Vec::new());
         }
         ControlFlow::Continue(())
     }
+}
+
+/// What a place in FROM calls.
+struct Called {
+    /// In lower case, without schema.
+    names: Vec<String>,
+    calls: Vec<Expr>,
+    alias: Option<TableAlias>,
+    with_ordinality: bool,
+}
+
+impl Called {
+    /// `None` for a place that calls nothing.
+    fn of(factor: &TableFactor) -> Option<Self> {
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args: Some(args),
+                with_ordinality,
+                ..
+            } => Some(Self {
+                names: vec![last_word(name)?],
+                calls: vec![call_with(name.clone(), args.args.clone(), Vec::new())],
+                alias: alias.clone(),
+                with_ordinality: *with_ordinality,
+            }),
+            TableFactor::Function {
+                name,
+                args,
+                with_ordinality,
+                alias,
+                ..
+            } => Some(Self {
+                names: vec![last_word(name)?],
+                calls: vec![call_with(name.clone(), args.clone(), Vec::new())],
+                alias: alias.clone(),
+                with_ordinality: *with_ordinality,
+            }),
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_ordinality,
+                ..
+            } => {
+                let calls = array_exprs.iter();
+                let calls = calls.map(|array| call(UNNEST, [array.clone()], Vec::new()));
+                Some(Self {
+                    names: vec![UNNEST.to_owned(); array_exprs.len()],
+                    calls: calls.collect(),
+                    alias: alias.clone(),
+                    with_ordinality: *with_ordinality,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// A subquery that calls the same in its select list, where columns of what stands before it may be named.
+    fn subquery(self) -> TableFactor {
+        let name = Ident::new(self.names.first().map_or("", String::as_str));
+        let mut alias = self.alias.unwrap_or_else(|| TableAlias {
+            explicit: true,
+            name,
+            columns: Vec::new(),
+            at: None,
+        });
+        // One column has the name of the table, if it has no other.
+        let names = (0..self.calls.len()).map(|place| match alias.columns.get(place) {
+            Some(column) => column.name.clone(),
+            None if place == 0 => alias.name.clone(),
+            None => Ident::new(UNNEST),
+        });
+        let names: Vec<Ident> = names.collect();
+        let items = self.calls.into_iter().zip(&names).map(|(expr, name)| {
+            let alias = name.clone();
+            SelectItem::ExprWithAlias { expr, alias }
+        });
+        let mut subquery = select(items.collect());
+        if self.with_ordinality {
+            let number = alias.columns.get(names.len());
+            let number =
+                number.map_or_else(|| Ident::new(ORDINALITY), |column| column.name.clone());
+            subquery = numbered(subquery, &names, number);
+        }
+        alias.columns = Vec::new();
+        TableFactor::Derived {
+            lateral: true,
+            subquery: Box::new(subquery),
+            alias: Some(alias),
+            sample: None,
+        }
+    }
+}
+
+/// The rows of a query with their numbers.
+fn numbered(rows: Query, names: &[Ident], number: Ident) -> Query {
+    let columns = names.iter().cloned().map(Expr::Identifier);
+    let mut items: Vec<SelectItem> = columns.map(SelectItem::UnnamedExpr).collect();
+    let mut query = read("SELECT row_number() OVER () FROM (SELECT 1) AS numbered");
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        if let [SelectItem::UnnamedExpr(expr)] = select.projection.as_slice() {
+            items.push(SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: number,
+            });
+        }
+        if let TableFactor::Derived { subquery, .. } = &mut select.from[0].relation {
+            **subquery = rows;
+        }
+        select.projection = items;
+    }
+    query
+}
+
+/// Whether an expression names columns.
+pub(super) fn names_columns(expr: &Expr) -> bool {
+    struct Columns;
+    impl Visitor for Columns {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    expr.visit(&mut Columns).is_break()
 }
 
 /// `generate_subscripts(a, 1)` as the numbers from 1 to the length of `a`, unnested.
@@ -105,8 +252,8 @@ fn subscripts(expr: &Expr) -> Option<Expr> {
         Expr::Value(one),
         call_with(cardinality, vec![array], Vec::new()),
     ];
-    let numbers = call("generate_series", bounds, Vec::new());
-    Some(call("unnest", [numbers], Vec::new()))
+    let numbers = call(GENERATE_SERIES, bounds, Vec::new());
+    Some(call(UNNEST, [numbers], Vec::new()))
 }
 
 /// Whether an expression surely gives a text, and not always the same.
@@ -160,23 +307,28 @@ fn one_row(value: Expr, alias: TableAlias) -> TableFactor {
     };
     TableFactor::Derived {
         lateral: false,
-        subquery: Box::new(select(item)),
+        subquery: Box::new(select(vec![item])),
         alias: Some(alias),
         sample: None,
     }
 }
 
-/// `SELECT item`, read from text: by hand it would be a page of parts that are not there.
-fn select(item: SelectItem) -> Query {
-    let mut parser = Parser::new(&PostgreSqlDialect {})
-        .try_with_sql("SELECT 1")
-        .expect("a text of two tokens");
-    let mut query = *parser.parse_query().expect("a query");
+/// `SELECT items`.
+pub(super) fn select(items: Vec<SelectItem>) -> Query {
+    let mut query = read("SELECT 1");
     if let SetExpr::Select(select) = query.body.as_mut() {
         let select: &mut Select = select;
-        select.projection = vec![item];
+        select.projection = items;
     }
     query
+}
+
+/// A query read from text: by hand it would be a page of parts that are not there.
+fn read(text: &str) -> Query {
+    let mut parser = Parser::new(&PostgreSqlDialect {})
+        .try_with_sql(text)
+        .expect("a text of ours has tokens");
+    *parser.parse_query().expect("a text of ours is a query")
 }
 
 #[cfg(test)]
@@ -199,6 +351,23 @@ mod tests {
                 "SELECT unnest(generate_series(1, cardinality(k))) FROM t",
             ),
             ("SELECT * FROM t AS u", "SELECT * FROM t AS u"),
+            (
+                "SELECT v FROM unnest(ARRAY[1]) v, unnest(ARRAY[1], ARRAY[2]) w",
+                "SELECT v FROM UNNEST(ARRAY[1]) v (v), UNNEST(ARRAY[1], ARRAY[2]) w",
+            ),
+            (
+                "SELECT * FROM t, unnest(t.a, b) AS u (x, y)",
+                "SELECT * FROM t, LATERAL (SELECT unnest(t.a) AS x, unnest(b) AS y) AS u",
+            ),
+            (
+                "SELECT * FROM t CROSS JOIN LATERAL generate_series(1, t.a) g",
+                "SELECT * FROM t CROSS JOIN LATERAL (SELECT unnest(generate_series(1, t.a)) AS g) g",
+            ),
+            (
+                "SELECT * FROM f(1) WITH ORDINALITY AS g (x)",
+                "SELECT * FROM LATERAL (SELECT x, row_number() OVER () AS ordinality FROM \
+                 (SELECT f(1) AS x) AS numbered) AS g",
+            ),
         ] {
             let mut statement = Parser::parse_sql(&PostgreSqlDialect {}, from)
                 .expect("parses")

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! mod(a, b)                  a % b
+//! current_schema             current_schema()
 //! t AT TIME ZONE z           timezone(z, t)                  DataFusion would show the same moment in that zone
 //! a SIMILAR TO p ESCAPE e    a ~ similar_to_escape(p, e)     it takes the pattern for a regular expression
 //! array_remove(a, e)         array_remove_all(a, e)          it removes, and replaces, the first one
 //! array_replace(a, e, f)     array_replace_all(a, e, f)
+//! (a, b) IS NULL             a IS NULL AND b IS NULL         a row is NULL, and is not, if all of it is
 //! t::varchar(3)              left(t::text, 3)::varchar(3)    it takes the length for a remark
 //! ```
 
@@ -24,6 +26,9 @@ const NAMES: [(&str, &str); 2] = [
     ("array_remove", "array_remove_all"),
     ("array_replace", "array_replace_all"),
 ];
+
+/// A function that is called without parentheses. The parser knows the others.
+const CURRENT_SCHEMA: &str = "current_schema";
 
 /// Puts what DataFusion knows in the place of what it does not.
 pub(crate) fn rewrite(statement: &mut Ast) {
@@ -45,12 +50,28 @@ impl VisitorMut for Operators {
                     rename(function);
                 }
             }
+            Expr::Identifier(name)
+                if name.quote_style.is_none()
+                    && name.value.eq_ignore_ascii_case(CURRENT_SCHEMA) =>
+            {
+                *expr = call(CURRENT_SCHEMA, [], Vec::new());
+            }
             Expr::AtTimeZone {
                 timestamp,
                 time_zone,
             } => {
                 let arguments = [(**time_zone).clone(), (**timestamp).clone()];
                 *expr = call("timezone", arguments, Vec::new());
+            }
+            Expr::IsNull(row) => {
+                if let Some(fields) = fields_of_row(row) {
+                    *expr = all(fields, Expr::IsNull);
+                }
+            }
+            Expr::IsNotNull(row) => {
+                if let Some(fields) = fields_of_row(row) {
+                    *expr = all(fields, Expr::IsNotNull);
+                }
             }
             Expr::SimilarTo {
                 negated,
@@ -98,6 +119,33 @@ fn operation(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
         op,
         right: Box::new(Expr::Nested(Box::new(right))),
     }))
+}
+
+/// The fields of `(a, b)` or `ROW(a, b)`.
+fn fields_of_row(row: &Expr) -> Option<Vec<Expr>> {
+    match row {
+        Expr::Tuple(fields) => Some(fields.clone()),
+        Expr::Function(function) if name_of(function)?.value.eq_ignore_ascii_case("row") => {
+            let FunctionArguments::List(list) = &function.args else {
+                return None;
+            };
+            let fields = list.args.iter().map(|field| match field {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(field)) => Some(field.clone()),
+                _ => None,
+            });
+            fields.collect()
+        }
+        _ => None,
+    }
+}
+
+/// Whether all of the fields are so.
+fn all(fields: Vec<Expr>, is: impl Fn(Box<Expr>) -> Expr) -> Expr {
+    let tests = fields
+        .into_iter()
+        .map(|field| is(Box::new(Expr::Nested(Box::new(field)))));
+    let all = tests.reduce(|all, test| operation(all, BinaryOperator::And, test));
+    all.unwrap_or_else(|| Expr::value(Value::Boolean(true)))
 }
 
 /// Characters that a text type has at most.

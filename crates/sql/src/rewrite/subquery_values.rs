@@ -100,7 +100,8 @@ fn has_subquery(expr: &Expr) -> Result<bool> {
     })
 }
 
-fn value(expr: Expr, inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
+/// A condition of a subquery as one of counts of rows.
+pub(super) fn value(expr: Expr, inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
     let (value, negated) = match expr {
         Expr::Exists(Exists { subquery, negated }) => (has_rows(&subquery)?, negated),
         Expr::InSubquery(among) => match is_among(&among.expr, &among.subquery, inputs)? {

@@ -9,6 +9,7 @@ mod conditions;
 mod explain;
 mod harness;
 mod joins;
+mod lateral_joins;
 mod lookups;
 mod numbering;
 mod projections;
