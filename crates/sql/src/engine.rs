@@ -27,6 +27,7 @@ use types::CommitPosition;
 
 use crate::encoded_aggregate::rule::EncodedAggregates;
 use crate::error::{SqlError, code};
+use crate::functions::array_operators::ArrayOperators;
 use crate::functions::cast_names::CastNames;
 use crate::functions::{self, operators::Operators};
 use crate::join_filters::JoinFilters;
@@ -318,7 +319,11 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_config(config)
         .with_runtime_env(runtime_env(options)?)
         // In front of DataFusion's own, which are added next.
-        .with_expr_planners(vec![Arc::new(CastNames), Arc::new(Operators::new())])
+        .with_expr_planners(vec![
+            Arc::new(CastNames),
+            Arc::new(ArrayOperators::new()),
+            Arc::new(Operators::new()),
+        ])
         .with_default_features()
         .with_optimizer_rules(join_order::optimizer().rules)
         .with_query_planner(Arc::new(SharingPlanner))

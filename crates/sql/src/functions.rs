@@ -7,6 +7,7 @@
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
+//! * [`array_of`], [`array_operators`]: columns of arrays as lists.
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
@@ -21,6 +22,8 @@
 //! * [`aggregates`], [`decimal_sums`], [`short_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
+pub(crate) mod array_of;
+pub(crate) mod array_operators;
 pub(crate) mod calendar;
 mod case_types;
 pub(crate) mod cast_names;
@@ -62,6 +65,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use aggregates::ExactAggregate;
+use array_of::ArrayOf;
 use case_types::CaseTypes;
 use casts::CastRewrite;
 use checked::CheckedRewrite;
@@ -102,6 +106,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     register_aggregate_alias(state, "bool_and", "every")?;
     register_aggregate_alias(state, "var", "variance")?;
     for function in [
+        ScalarUDF::from(ArrayOf::new()),
         ScalarUDF::from(Extract::new(Form::DatePart)),
         ScalarUDF::from(Intervals::new(Operation::Age)),
         ScalarUDF::from(Sign::new()),

@@ -7,6 +7,7 @@
 //! * [`limits`]: FETCH FIRST.
 //! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
 //! * [`quantified_arrays`]: comparisons with all or any elements of an array.
+//! * [`array_arguments`]: columns of arrays where lists are wanted.
 //! * [`value_lists`]: VALUES that name columns.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
 //! * [`function_call`]: a call as the parser would give it.
@@ -20,6 +21,7 @@
 //! * [`subquery_values`]: EXISTS and IN in the place of a value.
 //! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
 
+pub(crate) mod array_arguments;
 pub(crate) mod arrays;
 pub(crate) mod column_names;
 pub(crate) mod distinct_from;

@@ -26,7 +26,7 @@ use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{
-    arrays, column_names, distinct_from, from_functions, limits, operators,
+    array_arguments, arrays, column_names, distinct_from, from_functions, limits, operators,
     quantified_arrays, tokens, value_lists,
 };
 use crate::writes::Write;
@@ -255,6 +255,7 @@ fn query(mut statement: Ast) -> StatementKind {
     from_functions::rewrite(&mut statement);
     limits::rewrite(&mut statement);
     operators::rewrite(&mut statement);
+    array_arguments::rewrite(&mut statement);
     StatementKind::Query(Box::new(statement))
 }
 

@@ -99,12 +99,13 @@ pub(crate) fn is_comparison(op: datafusion::logical_expr::Operator) -> bool {
     )
 }
 
-fn is_text(expr: &Expr) -> bool {
+/// Whether an expression is a text literal.
+pub(crate) fn is_text(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)), _))
 }
 
 /// A text literal in the type of what it is compared with; any other expression as it is.
-fn typed(literal: Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
+pub(crate) fn typed(literal: Expr, other: &Expr, schema: &DFSchema) -> Result<Expr> {
     let Expr::Literal(ScalarValue::Utf8(Some(text)), metadata) = &literal else {
         return Ok(literal);
     };
@@ -137,19 +138,33 @@ pub(crate) fn text_as(text: &str, oid: u32) -> Result<String, SqlError> {
     }
 }
 
-/// A uuid as PostgreSQL writes it.
+/// A uuid as PostgreSQL writes it. It reads one with or without braces, and hyphens or none behind every fourth digit.
 fn plain_uuid(text: &str) -> Result<String, SqlError> {
-    let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
-    let digits: String = inner
-        .chars()
-        .filter(|c| *c != '-')
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    if digits.len() != 32 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(SqlError::new(
+    let wrong = || {
+        SqlError::new(
             code::INVALID_TEXT_REPRESENTATION,
             format!("invalid input syntax for type uuid: \"{text}\""),
-        ));
+        )
+    };
+    let inner = match text.strip_prefix('{') {
+        Some(inner) => inner.strip_suffix('}').ok_or_else(wrong)?,
+        None => text,
+    };
+    let mut digits = String::with_capacity(32);
+    let mut behind_hyphen = false;
+    for character in inner.chars() {
+        let between = digits.len().is_multiple_of(4) && (1..32).contains(&digits.len());
+        if character == '-' && between && !behind_hyphen {
+            behind_hyphen = true;
+        } else if character.is_ascii_hexdigit() {
+            digits.push(character.to_ascii_lowercase());
+            behind_hyphen = false;
+        } else {
+            return Err(wrong());
+        }
+    }
+    if digits.len() != 32 {
+        return Err(wrong());
     }
     let parts = [
         &digits[..8],

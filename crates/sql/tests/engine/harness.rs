@@ -234,6 +234,8 @@ fn column(name: &str, type_name: &str, index: usize, key: bool) -> Column {
         "uuid" => (ColumnType::Text, 2950, -1),
         "jsonb" => (ColumnType::Text, 3802, -1),
         "bytea" => (ColumnType::Bytes, 17, -1),
+        "integer[]" => (ColumnType::Text, 1007, -1),
+        "text[]" => (ColumnType::Text, 1009, -1),
         other => panic!("the harness does not know {other}"),
     };
     let name_of_type = match base {

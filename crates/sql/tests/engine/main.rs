@@ -4,6 +4,7 @@
 
 mod aggregates;
 mod answers;
+mod arrays;
 mod catalog;
 mod conditions;
 mod explain;
