@@ -29,6 +29,7 @@ use crate::encoded_aggregate::rule::EncodedAggregates;
 use crate::error::{SqlError, code};
 use crate::functions::array_operators::ArrayOperators;
 use crate::functions::cast_names::CastNames;
+use crate::functions::distinct_order::DistinctOrder;
 use crate::functions::{self, operators::Operators};
 use crate::join_filters::JoinFilters;
 use crate::join_keys::rule::JoinKeySets;
@@ -320,6 +321,7 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
         .with_runtime_env(runtime_env(options)?)
         // In front of DataFusion's own, which are added next.
         .with_expr_planners(vec![
+            Arc::new(DistinctOrder),
             Arc::new(CastNames),
             Arc::new(ArrayOperators::new()),
             Arc::new(Operators::new()),

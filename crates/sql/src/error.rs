@@ -43,6 +43,10 @@ pub mod code {
     pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
     /// x / 0
     pub const DIVISION_BY_ZERO: &str = "22012";
+    /// A logarithm of zero or less.
+    pub const INVALID_ARGUMENT_FOR_LOG: &str = "2201E";
+    /// A root or power that there is not.
+    pub const INVALID_ARGUMENT_FOR_POWER: &str = "2201F";
     /// A setting's value is not one of those allowed.
     pub const INVALID_PARAMETER_VALUE: &str = "22023";
     /// An escape that is more than one character.
@@ -79,6 +83,8 @@ pub mod code {
     pub const DATATYPE_MISMATCH: &str = "42804";
     /// No such function or operator for these types.
     pub const UNDEFINED_FUNCTION: &str = "42883";
+    /// Something is not of the kind that a statement needs.
+    pub const WRONG_OBJECT_TYPE: &str = "42809";
     /// No such table.
     pub const UNDEFINED_TABLE: &str = "42P01";
     /// No such parameter, or not given.

@@ -3,20 +3,25 @@
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow.position()`).
 //! * [`types`]: type names in casts.
 //! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
+//! * [`null_counts`]: `num_nulls` and `num_nonnulls`.
 //! * [`nullif`]: `nullif` of floats and intervals.
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
 //! * [`array_of`], [`array_operators`]: columns of arrays as lists.
+//! * [`common_type`]: values of which one is taken have one type.
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
+//! * [`from_char`]: `to_date` and `to_timestamp`.
+//! * [`float_domains`]: `ln`, `sqrt` and their like, where they have no value.
 //! * [`similar`]: SIMILAR TO.
 //! * [`text_out`]: the texts of values.
 //! * [`timezone`]: AT TIME ZONE, by [`zone`].
 //! * [`operators`]: the operators of dates, times and intervals.
 //! * [`window_counts`]: `row_number` and its like.
 //! * [`whole`], [`sign`]: `trunc`, `ceil`, `floor`, `round` and `sign`.
+//! * [`ordered_sets`], [`distinct_order`]: aggregates of values in an order.
 //! * [`only_element`]: the value of a subquery.
 //! * [`short_decimals`]: arithmetic of decimals that fit in 64 bits.
 //! * [`aggregates`], [`decimal_sums`], [`short_sums`], [`widened`]: `sum` and `avg`.
@@ -29,16 +34,22 @@ mod case_types;
 pub(crate) mod cast_names;
 pub(crate) mod casts;
 pub(crate) mod checked;
+mod common_type;
 pub(crate) mod dates;
 pub(crate) mod decimal_sums;
+pub(crate) mod distinct_order;
 pub(crate) mod division;
 pub(crate) mod extract;
 pub(crate) mod float_division;
+mod float_domains;
+mod from_char;
 pub(crate) mod intervals;
 pub(crate) mod literals;
+mod null_counts;
 mod nullif;
 pub(crate) mod only_element;
 pub(crate) mod operators;
+mod ordered_sets;
 pub(crate) mod quotient;
 pub(crate) mod quoting;
 pub(crate) mod round_to_even;
@@ -69,10 +80,13 @@ use array_of::ArrayOf;
 use case_types::CaseTypes;
 use casts::CastRewrite;
 use checked::CheckedRewrite;
+use common_type::{CommonType, OneOf};
 use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
 use extract::{Extract, Form};
 use float_division::FloatDivisionRewrite;
+use float_domains::InDomain;
+use from_char::{FromChar, Wanted};
 use intervals::{Intervals, Operation};
 use literals::LiteralRewrite;
 use nullif::NullifRewrite;
@@ -88,6 +102,7 @@ use whole::WholeRewrite;
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     let division = Arc::new(ScalarUDF::from(Division::new()));
     state.register_udf(division.clone())?;
+    state.register_function_rewrite(Arc::new(CommonType))?;
     state.register_function_rewrite(Arc::new(CaseTypes))?;
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
     state.register_function_rewrite(Arc::new(TextOutRewrite::new()))?;
@@ -102,18 +117,35 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
     state.register_udaf(sum)?;
     state.register_udaf(Arc::new(AggregateUDF::from(ExactAggregate::avg())))?;
+    for name in common_type::NAMES {
+        let function = state.udf(name)?;
+        state.register_udf(Arc::new(ScalarUDF::from(OneOf::new(function))))?;
+    }
+    for function in ordered_sets::functions() {
+        state.register_udaf(Arc::new(function))?;
+    }
+    for name in float_domains::NAMES {
+        let function = state.udf(name)?;
+        state.register_udf(Arc::new(ScalarUDF::from(InDomain::new(function))))?;
+    }
     register_alias(state, "ceil", "ceiling")?;
+    register_alias(state, "uuid", "gen_random_uuid")?;
     register_aggregate_alias(state, "bool_and", "every")?;
     register_aggregate_alias(state, "var", "variance")?;
     for function in [
         ScalarUDF::from(ArrayOf::new()),
         ScalarUDF::from(Extract::new(Form::DatePart)),
         ScalarUDF::from(Intervals::new(Operation::Age)),
+        ScalarUDF::from(FromChar::new(Wanted::Date)),
+        ScalarUDF::from(FromChar::new(Wanted::Moment)),
         ScalarUDF::from(Sign::new()),
         ScalarUDF::from(SimilarToEscape::new()),
         ScalarUDF::from(Timezone::new()),
         ScalarUDF::from(ToChar::new()),
     ] {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in null_counts::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in quoting::functions() {

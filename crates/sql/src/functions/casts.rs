@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions::math::expr_fn::round;
@@ -16,10 +17,12 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 
+use super::literals;
 use super::quotient::Digits;
 use super::round_to_even::RoundToEven;
 use super::typed_text;
 use super::types::UNCONSTRAINED_SCALE;
+use crate::pg_type;
 
 /// `numeric` without digits, as [`super::types`] gives it.
 const UNCONSTRAINED: DataType = DataType::Decimal128(38, UNCONSTRAINED_SCALE);
@@ -61,6 +64,9 @@ impl FunctionRewrite for CastRewrite {
             return Ok(Transformed::no(expr));
         };
         let to = field.data_type();
+        if let Some(spelled) = respelled(&inner, &field)? {
+            return Ok(Transformed::yes(spelled));
+        }
         if let Some(value) = literal(&inner, to)? {
             return Ok(Transformed::yes(Expr::Literal(value, None)));
         }
@@ -80,6 +86,21 @@ impl FunctionRewrite for CastRewrite {
             }
             _ => Transformed::no(Expr::Cast(Cast { expr: inner, field })),
         })
+    }
+}
+
+/// A quoted literal as a uuid, spelled as cells of the type are.
+fn respelled(inner: &Expr, field: &Field) -> Result<Option<Expr>> {
+    match inner {
+        Expr::Literal(ScalarValue::Utf8(Some(text)), _)
+            if pg_type::field_oid(field) == pg_type::UUID =>
+        {
+            let text = literals::text_as(text, pg_type::UUID)?;
+            let metadata = FieldMetadata::new_from_field(field);
+            let value = ScalarValue::Utf8(Some(text));
+            Ok(Some(Expr::Literal(value, Some(metadata))))
+        }
+        _ => Ok(None),
     }
 }
 

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator, ScalarUDF};
@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::extract::{Extract, Form};
 use super::intervals::{Intervals, Operation, Span};
+use super::literals::{self, is_text};
 
 const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
@@ -178,6 +179,36 @@ fn day_moved(date: Expr, op: Operator, days: Expr) -> Expr {
     cast(binary(day_number(date), op, days), DataType::Date32)
 }
 
+/// A literal of no type beside a time: what is added to a moment can only be an interval, and otherwise both are of one
+/// type. So `now() - '1 hour'` is an error in PostgreSQL, too.
+fn literal_typed(
+    op: &BinaryOperator,
+    left: Expr,
+    right: Expr,
+    schema: &DFSchema,
+) -> Result<(Expr, Expr)> {
+    use Kind::{Date, Interval, Timestamp, Zoned};
+    let (literal, other) = match (is_text(&left), is_text(&right)) {
+        (true, false) => (&left, &right),
+        (false, true) => (&right, &left),
+        _ => return Ok((left, right)),
+    };
+    let typed = match (op, Kind::of(other, schema)) {
+        (BinaryOperator::Plus, Timestamp | Zoned | Interval) => {
+            let zero = Expr::Literal(ScalarValue::new_interval_mdn(0, 0, 0), None);
+            literals::typed(literal.clone(), &zero, schema)?
+        }
+        (BinaryOperator::Minus, Date | Timestamp | Zoned | Interval) => {
+            literals::typed(literal.clone(), other, schema)?
+        }
+        _ => return Ok((left, right)),
+    };
+    Ok(match is_text(&left) {
+        true => (typed, right),
+        false => (left, typed),
+    })
+}
+
 impl ExprPlanner for Operators {
     fn plan_binary_op(
         &self,
@@ -185,6 +216,7 @@ impl ExprPlanner for Operators {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
+        let (left, right) = literal_typed(&op, left, right, schema)?;
         let operands = Operands {
             left_kind: Kind::of(&left, schema),
             right_kind: Kind::of(&right, schema),

@@ -106,7 +106,13 @@ fn moment(text: &str, data_type: &DataType) -> Result<ScalarValue, SqlError> {
     };
     ScalarValue::Utf8(Some(iso))
         .cast_to(data_type)
-        .map_err(|_| wrong())
+        .map_err(|_| no_such_day_or_time(text))
+}
+
+/// It looks like a date or a time, but there is none of it.
+fn no_such_day_or_time(text: &str) -> SqlError {
+    let message = format!("date/time field value out of range: \"{text}\"");
+    SqlError::new(code::DATETIME_FIELD_OVERFLOW, message)
 }
 
 /// Infinity, as the trees store it.
@@ -239,14 +245,11 @@ mod tests {
             value("infinity", &DataType::Date32).expect("is a date"),
             Some(ScalarValue::Date32(Some(i32::MAX)))
         );
-        for wrong in [
-            "",
-            "2020",
-            "2020-13-01",
-            "2020-01-01 25:00",
-            "2020-01-01 noon",
-        ] {
+        for wrong in ["", "2020", "2020-01-01 noon"] {
             assert_eq!(shown(wrong, &TIMESTAMP), "22007", "{wrong}");
+        }
+        for none in ["2020-13-01", "2020-02-30", "2020-01-01 25:00"] {
+            assert_eq!(shown(none, &TIMESTAMP), "22008", "{none}");
         }
     }
 

@@ -193,6 +193,48 @@ const ANSWERS: &[(&str, &str)] = &[
         "2|1|NULL",
     ),
     ("select string_agg(e, ',' order by e) from v", "Abd,abc"),
+    (
+        "select percentile_disc(0.5) within group (order by c), percentile_disc(0.51) within group (order by e desc), \
+                percentile_disc(0) within group (order by f), mode() within group (order by b), \
+                mode() within group (order by e) from v",
+        "-3.25|Abd|1998-12-01|9223372036854775807|Abd",
+    ),
+    (
+        "select percentile_cont(0.25) within group (order by d), percentile_cont(0.25) within group (order by d desc), \
+                percentile_cont(0.1) within group (order by c), percentile_cont(0.5) within group (order by a) from v",
+        "0.0|1.0|-1.875|2.0",
+    ),
+    (
+        "select percentile_disc(0.5) within group (order by l), mode() within group (order by a desc) from v \
+         where k group by k",
+        "7|1",
+    ),
+    (
+        "select percentile_disc(null) within group (order by a), percentile_cont(0.5) within group (order by c) \
+         from v where a > 2",
+        "NULL|NULL",
+    ),
+    ("select percentile_disc(0.5) within group (order by a) filter (where a > 1) from v", "2"),
+    (
+        "select string_agg(distinct x, ','), array_agg(distinct x)::text \
+         from (values ('c'), ('b'), ('a'), ('b'), (null)) t(x)",
+        "a,b,c|{a,b,c,NULL}",
+    ),
+    (
+        "select string_agg(distinct x, ','), string_agg(distinct x, ',' order by x desc) \
+         from (values ('c'), ('b'), ('a'), ('b')) t(x)",
+        "a,b,c|c,b,a",
+    ),
+    (
+        "select num_nulls(1, null, 'a'), num_nonnulls(1, null), num_nonnulls(b, c), num_nulls(b, null) \
+         from v where a > 2",
+        "1|1|0|2",
+    ),
+    (
+        "select '{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}'::uuid, 'a0eebc999c0b4ef8bb6d6bb9bd380a11'::uuid, \
+                length(gen_random_uuid()::text)",
+        "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11|a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11|36",
+    ),
     ("select count(distinct k) from v", "2"),
     ("select 0.1 + 0.2, 1e3, 1.5e-3", "0.3|1000|0.0015"),
     (
@@ -297,6 +339,43 @@ const ANSWERS: &[(&str, &str)] = &[
         "1",
     ),
     ("select a from v order by c limit 1", "2"),
+    ("select count(*) from (table v) s", "3"),
+    ("select a isnull, c isnull from v where b isnull or a = 1 order by a limit 1", "false|false"),
+    ("select (null, null) is null, row(1, null) is null, (1, null) is not null, row(1, 2) is not null", "true|false|false|true"),
+    ("select 1 as a, 2 as a", "1|2"),
+    ("select a from v order by a offset 1 fetch first 1 row only", "2"),
+    ("select a > all (select a from v where a < 3) from v where a = 3", "true"),
+    ("select count(*) from v where a > all (select a from v where a < 2)", "2"),
+    ("select 1 = all (select 1 where false), 1 < any (select 1 where false), 1 < any (select null::int)", "true|false|NULL"),
+    ("select 'ab' like any (array['x', 'a%']), 3 <> all ('{1,2}'), 2 > all (array[0, 1]), 'b' = any ('{a,b}'::text[])", "true|true|true|true"),
+    ("select coalesce(null::date, '2024-01-02'), greatest(9, '10'), least(2.5, '1.5')", "2024-01-02|10|1.5"),
+    ("select (case when a = 2 then '10' else a end) > 9 from v where a = 2", "true"),
+    (
+        "select timestamptz '2024-01-01 07:00+00'::text, timestamp '2024-01-01 07:00:01.5' || '', 1.0::float8::text, true::text",
+        "2024-01-01 07:00:00+00|2024-01-01 07:00:01.5|1|true",
+    ),
+    (
+        "select concat(true, 1e20::float8, date '2024-01-01'), array[1, null]::text, interval '1 day 2 hours' || ''",
+        "t1e+202024-01-01|{1,NULL}|1 day 02:00:00",
+    ),
+    ("select current_schema = current_schema()", "true"),
+    (
+        "select to_date('05 Dec 2000', 'DD Mon YYYY'), to_date('20240105', 'YYYYMMDD'), to_date('1/2/24', 'MM/DD/YY'), \
+         to_date('2024  -  01', 'YYYY-MM'), to_date('12 x 2024', 'MM \"x\" YYYY'), to_date(null, 'YYYY')",
+        "2000-12-05|2024-01-05|2024-01-02|2024-01-01|2024-12-01|NULL",
+    ),
+    (
+        "select to_timestamp('2024-01-02 03:04:05.678', 'YYYY-MM-DD HH24:MI:SS.MS')::text, \
+         to_timestamp('2024-01-02 12:04 AM', 'YYYY-MM-DD HH:MI AM')::text, \
+         to_timestamp('2024-01-02 03:04:05 +02', 'YYYY-MM-DD HH24:MI:SS TZH')::text, to_timestamp(1.5)::text",
+        "2024-01-02 03:04:05.678+00|2024-01-02 00:04:00+00|2024-01-02 01:04:05+00|1970-01-01 00:00:01.5+00",
+    ),
+    (
+        "select timestamp '2024-01-01' + '1 day', '1 day' + timestamp '2024-01-02', date '2024-01-02' - '2024-01-01'",
+        "2024-01-02T00:00:00|2024-01-03T00:00:00|1",
+    ),
+    ("select sqrt(16::float8), power(2, 10), ln(1::float8), exp(0::float8)", "4.0|1024.0|0.0|1.0"),
+    ("select name || value from v cross join lateral (values ('a', v.a), ('l', v.l::int)) u(name, value) where v.a = 1 order by 1 limit 1", "a1"),
 ];
 
 #[tokio::test]
@@ -483,6 +562,11 @@ const TYPES: &[(&str, &str)] = &[
         "int4|date|timestamp",
     ),
     ("select count(*), max(a), min(l) from v", "int8|int4|int2"),
+    (
+        "select percentile_disc(0.5) within group (order by c), percentile_cont(0.5) within group (order by a), \
+                mode() within group (order by l), num_nulls(1) from v",
+        "numeric|float8|int2|int4",
+    ),
     ("select x + 1 from (values (1), (2)) as t(x)", "int4"),
     ("select 1 union all select 3000000000", "int8"),
     (
@@ -543,7 +627,30 @@ const ERRORS: &[(&str, &str)] = &[
     ("select 3000000000::integer", "22003"),
     ("select 1 from v where a = 'x'", "22P02"),
     ("select date 'x'", "22007"),
+    ("select '2024-02-30'::date", "22008"),
+    ("select '25:00'::time", "22008"),
+    ("select now() - '1 hour'", "22007"),
+    ("select to_date('2024-02-30', 'YYYY-MM-DD')", "22008"),
+    ("select to_date('abc', 'YYYY-MM-DD')", "22007"),
+    ("select to_timestamp('13', 'HH12')", "22007"),
+    ("select exp(1000::float8)", "22003"),
+    ("select ln(0)", "2201E"),
+    ("select log(-1)", "2201E"),
+    ("select sqrt(-1)", "2201F"),
+    ("select power(-1, 0.5)", "2201F"),
+    ("select power(0, -1)", "2201F"),
     ("select sum(e) from v", "42883"),
+    (
+        "select percentile_disc(1.5) within group (order by a) from v",
+        "22003",
+    ),
+    (
+        "select percentile_cont(0.5) within group (order by e) from v",
+        "42883",
+    ),
+    ("select 'abc'::uuid", "22P02"),
+    ("select ' a0eebc999c0b4ef8bb6d6bb9bd380a11'::uuid", "22P02"),
+    ("select 'a0eeb-c999c0b4ef8bb6d6bb9bd380a11'::uuid", "22P02"),
     (
         "select (select x.a from v x where x.b = v.b) from v",
         "21000",

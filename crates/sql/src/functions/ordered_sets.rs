@@ -1,0 +1,367 @@
+//! `percentile_disc`, `percentile_cont` and `mode`, with WITHIN GROUP.
+//!
+//! | function | of | result |
+//! |---|---|---|
+//! | `percentile_disc(f)` | anything that sorts | the first value that `f` of all come up to |
+//! | `percentile_cont(f)` | numbers | double precision, between two values where need be |
+//! | `mode()` | anything that sorts | the most frequent value, the first of several |
+//!
+//! NULLs do not count. DataFusion has neither the first nor the last, and its `percentile_cont` knows six digits of how
+//! far it is from one value to the next.
+//!
+//! All values of a group are kept until its end. Arrays of fractions, fractions that are not constant and intervals, which
+//! Arrow sorts by their months first, are refused.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use datafusion::arrow::compute::{
+    SortOptions, concat, filter, is_not_null, partition, sort, sort_to_indices,
+};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
+use datafusion::common::utils::SingleRowListArrayBuilder;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Signature, Volatility,
+};
+
+use crate::error::{SqlError, code};
+use crate::pg_type;
+
+/// Which of the functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Discrete,
+    Continuous,
+    Mode,
+}
+
+/// The functions.
+pub(crate) fn functions() -> impl Iterator<Item = AggregateUDF> {
+    let kinds = [Kind::Discrete, Kind::Continuous, Kind::Mode];
+    kinds
+        .into_iter()
+        .map(|kind| AggregateUDF::from(OrderedSet::new(kind)))
+}
+
+/// One of the functions. Its arguments are what WITHIN GROUP sorts by and the fraction.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OrderedSet {
+    kind: Kind,
+    signature: Signature,
+}
+
+impl OrderedSet {
+    fn new(kind: Kind) -> Self {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Self { kind, signature }
+    }
+
+    fn undefined(&self, arguments: &[DataType]) -> SqlError {
+        let names = |types: &[DataType]| {
+            let names = types.iter().map(|of| pg_type::names(pg_type::oid(of)).0);
+            names.collect::<Vec<_>>()
+        };
+        let (sorted, direct) = arguments.split_at(arguments.len().min(1));
+        let types = [names(direct), names(sorted)].concat().join(", ");
+        SqlError::new(
+            code::UNDEFINED_FUNCTION,
+            format!("function {}({types}) does not exist", self.name()),
+        )
+    }
+
+    /// The type in which the values are kept.
+    fn value_type(&self, arguments: &[DataType]) -> Result<DataType, SqlError> {
+        let value = &arguments[0];
+        match self.kind {
+            _ if matches!(value, DataType::Interval(_) | DataType::Duration(_)) => Err(
+                SqlError::not_supported(format!("{} of intervals", self.name())),
+            ),
+            Kind::Continuous if value.is_numeric() || value.is_null() => Ok(DataType::Float64),
+            Kind::Continuous => Err(self.undefined(arguments)),
+            Kind::Discrete | Kind::Mode if value.is_null() => Err(SqlError::new(
+                code::DATATYPE_MISMATCH,
+                "could not determine polymorphic type because input has type unknown",
+            )),
+            Kind::Discrete | Kind::Mode => Ok(value.clone()),
+        }
+    }
+
+    fn fraction(&self, args: &AccumulatorArgs) -> Result<Option<f64>> {
+        let Some(fraction) = args.exprs.get(1) else {
+            return Ok(None);
+        };
+        let no_rows = RecordBatch::new_empty(Arc::new(args.schema.clone()));
+        let ColumnarValue::Scalar(value) = fraction.evaluate(&no_rows)? else {
+            let what = format!("{} of a fraction that is not constant", self.name());
+            return Err(SqlError::not_supported(what).into());
+        };
+        let ScalarValue::Float64(fraction) = value.cast_to(&DataType::Float64)? else {
+            return Ok(None);
+        };
+        match fraction {
+            Some(fraction) if !(0.0..=1.0).contains(&fraction) => Err(SqlError::new(
+                code::NUMERIC_VALUE_OUT_OF_RANGE,
+                format!("percentile value {fraction} is not between 0 and 1"),
+            )
+            .into()),
+            fraction => Ok(fraction),
+        }
+    }
+}
+
+impl AggregateUDFImpl for OrderedSet {
+    fn name(&self) -> &str {
+        match self.kind {
+            Kind::Discrete => "percentile_disc",
+            Kind::Continuous => "percentile_cont",
+            Kind::Mode => "mode",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
+        match (self.kind, arguments) {
+            (Kind::Mode, [_]) => Ok(vec![self.value_type(arguments)?]),
+            (Kind::Discrete | Kind::Continuous, [_, fraction]) => match fraction {
+                DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+                    let what = format!("{} of several fractions", self.name());
+                    Err(SqlError::not_supported(what).into())
+                }
+                number if number.is_numeric() || number.is_null() => {
+                    Ok(vec![self.value_type(arguments)?, DataType::Float64])
+                }
+                _ => Err(self.undefined(arguments).into()),
+            },
+            _ => Err(self.undefined(arguments).into()),
+        }
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(arguments[0].clone())
+    }
+
+    /// The values' own, for it tells PostgreSQL's type; a description asks before the values become floats.
+    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
+        if self.kind == Kind::Continuous {
+            return Ok(Arc::new(Field::new(self.name(), DataType::Float64, true)));
+        }
+        let field = Field::clone(&fields[0])
+            .with_name(self.name())
+            .with_nullable(true);
+        Ok(Arc::new(field))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        let value = Field::new_list_field(args.input_fields[0].data_type().clone(), true);
+        let name = format_state_name(args.name, "values");
+        Ok(vec![Arc::new(Field::new_list(name, value, true))])
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        let Some(order) = args.order_bys.first() else {
+            let message = format!(
+                "WITHIN GROUP is required for ordered-set aggregate {}",
+                self.name()
+            );
+            return Err(SqlError::new(code::WRONG_OBJECT_TYPE, message).into());
+        };
+        Ok(Box::new(Values {
+            kind: self.kind,
+            fraction: self.fraction(&args)?,
+            order: order.options,
+            data_type: args.expr_fields[0].data_type().clone(),
+            parts: Vec::new(),
+            bytes: 0,
+        }))
+    }
+
+    fn supports_within_group_clause(&self) -> bool {
+        true
+    }
+
+    /// The values are sorted at their end.
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+}
+
+/// The values of a group.
+#[derive(Debug)]
+struct Values {
+    kind: Kind,
+    /// NULL, too, for the mode.
+    fraction: Option<f64>,
+    order: SortOptions,
+    data_type: DataType,
+    /// In the order in which they came, without NULLs.
+    parts: Vec<ArrayRef>,
+    bytes: usize,
+}
+
+impl Values {
+    fn push(&mut self, values: &ArrayRef) -> Result<()> {
+        let values = match values.logical_null_count() {
+            0 => values.clone(),
+            _ => filter(values, &is_not_null(values)?)?,
+        };
+        if !values.is_empty() {
+            self.bytes += values.to_data().get_slice_memory_size()?;
+            self.parts.push(values);
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> Result<ArrayRef> {
+        let parts: Vec<&dyn Array> = self.parts.iter().map(AsRef::as_ref).collect();
+        match parts.as_slice() {
+            [] => Ok(new_empty_array(&self.data_type)),
+            parts => Ok(concat(parts)?),
+        }
+    }
+
+    /// The first value that the fraction of all come up to.
+    fn discrete(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
+        let place = whole(fraction * float(values.len())).max(1) - 1;
+        let order = sort_to_indices(values, Some(self.order), Some(place + 1))?;
+        let row = usize::try_from(order.value(place)).expect("counts rows in memory");
+        ScalarValue::try_from_array(values, row)
+    }
+
+    fn continuous(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
+        let sorted = sort(values, Some(self.order))?;
+        let sorted = sorted.as_primitive::<Float64Type>();
+        let place = fraction * float(sorted.len() - 1);
+        let (low, high) = (
+            sorted.value(whole(place.floor())),
+            sorted.value(whole(place)),
+        );
+        let between = place - place.floor();
+        let value = if between == 0.0 {
+            low
+        } else {
+            low + between * (high - low)
+        };
+        Ok(ScalarValue::Float64(Some(value)))
+    }
+
+    /// The most frequent value.
+    fn mode(&self, values: &ArrayRef) -> Result<ScalarValue> {
+        let sorted = sort(values, Some(self.order))?;
+        let (mut most, mut place) = (0, 0);
+        for equal in partition(std::slice::from_ref(&sorted))?.ranges() {
+            if equal.len() > most {
+                (most, place) = (equal.len(), equal.start);
+            }
+        }
+        ScalarValue::try_from_array(&sorted, place)
+    }
+}
+
+impl Accumulator for Values {
+    fn update_batch(&mut self, arguments: &[ArrayRef]) -> Result<()> {
+        self.push(&arguments[0])
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let values = self.all()?;
+        match (self.kind, self.fraction) {
+            _ if values.is_empty() => ScalarValue::try_from(&self.data_type),
+            (Kind::Mode, _) => self.mode(&values),
+            (Kind::Discrete, Some(fraction)) => self.discrete(&values, fraction),
+            (Kind::Continuous, Some(fraction)) => self.continuous(&values, fraction),
+            (_, None) => ScalarValue::try_from(&self.data_type),
+        }
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self) + self.parts.capacity() * size_of::<ArrayRef>() + self.bytes
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let values = SingleRowListArrayBuilder::new(self.all()?);
+        Ok(vec![values.build_list_scalar()])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        for values in states[0].as_list::<i32>().iter().flatten() {
+            self.push(&values)?;
+        }
+        Ok(())
+    }
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "as PostgreSQL does; rows in memory are fewer than 2^53"
+)]
+fn float(rows: usize) -> f64 {
+    rows as f64
+}
+
+/// The number rounded up.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a part of a number of rows"
+)]
+fn whole(rows: f64) -> usize {
+    rows.ceil() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::Int32Array;
+
+    use super::*;
+
+    fn of(kind: Kind, fraction: f64, descending: bool, values: &[Option<i32>]) -> ScalarValue {
+        let options = SortOptions {
+            descending,
+            nulls_first: false,
+        };
+        let values: ArrayRef = Arc::new(Int32Array::from(values.to_vec()));
+        let mut collected = Values {
+            kind,
+            fraction: Some(fraction),
+            order: options,
+            data_type: DataType::Int32,
+            parts: Vec::new(),
+            bytes: 0,
+        };
+        collected.update_batch(&[values]).expect("are integers");
+        let state = collected.state().expect("is a list").remove(0);
+        collected.parts.clear();
+        let state = state.to_array().expect("has one row");
+        collected.merge_batch(&[state]).expect("is a list");
+        collected.evaluate().expect("sorts")
+    }
+
+    #[test]
+    fn a_discrete_percentile_is_a_value() {
+        let values = [Some(4), None, Some(2), Some(1), Some(3)];
+        let disc = |fraction, descending| of(Kind::Discrete, fraction, descending, &values);
+        assert_eq!(disc(0.5, false), ScalarValue::Int32(Some(2)));
+        assert_eq!(disc(0.5, true), ScalarValue::Int32(Some(3)));
+        assert_eq!(disc(0.0, false), ScalarValue::Int32(Some(1)));
+        assert_eq!(disc(1.0, false), ScalarValue::Int32(Some(4)));
+        assert_eq!(
+            of(Kind::Discrete, 0.5, false, &[None]),
+            ScalarValue::Int32(None)
+        );
+    }
+
+    #[test]
+    fn the_mode_is_the_first_of_the_most_frequent() {
+        let values = [Some(2), Some(1), None, None, None, Some(2), Some(1)];
+        let mode = |descending| of(Kind::Mode, 0.0, descending, &values);
+        assert_eq!(mode(false), ScalarValue::Int32(Some(1)));
+        assert_eq!(mode(true), ScalarValue::Int32(Some(2)));
+    }
+}
