@@ -7,8 +7,8 @@
 //! 2. operands of `||` that are no texts,
 //! 3. arguments of `concat` and `concat_ws`.
 //!
-//! A cast tells booleans as `true` and `false`, the others as `t` and `f`. Whole numbers are left to Arrow, which agrees
-//! about them.
+//! Casts and `||` tell booleans as `true` and `false`, `concat` as `t` and `f`. The former, and whole numbers, are left to
+//! Arrow, which agrees about them.
 //!
 //! The texts are those that a client is sent for the same values ([`protocol::encode`]).
 
@@ -115,12 +115,15 @@ impl TextOutRewrite {
         Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![value]))
     }
 
-    /// The text of an operand or argument, if it is no text yet.
-    fn operand(&self, value: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    /// The text of an operand or argument, if it is of a type that is written in another way than Arrow's.
+    fn written(
+        &self,
+        value: Expr,
+        schema: &DFSchema,
+        is_written: impl Fn(&DataType) -> bool,
+    ) -> Transformed<Expr> {
         match type_of(&value, schema) {
-            Some(of) if of == DataType::Boolean || is_written(&of) => {
-                Transformed::yes(self.text(value))
-            }
+            Some(of) if is_written(&of) => Transformed::yes(self.text(value)),
             _ => Transformed::no(value),
         }
     }
@@ -154,16 +157,18 @@ impl FunctionRewrite for TextOutRewrite {
                 op: Operator::StringConcat,
                 right,
             }) if is_of_texts(&left, &right, schema) => {
-                let left = self.operand(*left, schema);
-                let right = self.operand(*right, schema);
+                let left = self.written(*left, schema, is_written);
+                let right = self.written(*right, schema, is_written);
                 let transformed = left.transformed || right.transformed;
                 let (left, right) = (Box::new(left.data), Box::new(right.data));
                 let concat = BinaryExpr::new(left, Operator::StringConcat, right);
                 Transformed::new_transformed(Expr::BinaryExpr(concat), transformed)
             }
             Expr::ScalarFunction(call) if CONCATENATIONS.contains(&call.name()) => {
+                let is_written = |of: &DataType| *of == DataType::Boolean || is_written(of);
                 let args = call.args.into_iter();
-                let args: Vec<_> = args.map(|arg| self.operand(arg, schema)).collect();
+                let args = args.map(|arg| self.written(arg, schema, is_written));
+                let args: Vec<_> = args.collect();
                 let transformed = args.iter().any(|arg| arg.transformed);
                 let args = args.into_iter().map(|arg| arg.data).collect();
                 let call = ScalarFunction::new_udf(call.func, args);

@@ -359,6 +359,7 @@ const ANSWERS: &[(&str, &str)] = &[
         "t1e+202024-01-01|{1,NULL}|1 day 02:00:00",
     ),
     ("select current_schema = current_schema()", "true"),
+    ("select true || 'x', 'is ' || (1 > 2)", "truex|is false"),
     (
         "select to_date('05 Dec 2000', 'DD Mon YYYY'), to_date('20240105', 'YYYYMMDD'), to_date('1/2/24', 'MM/DD/YY'), \
          to_date('2024  -  01', 'YYYY-MM'), to_date('12 x 2024', 'MM \"x\" YYYY'), to_date(null, 'YYYY')",

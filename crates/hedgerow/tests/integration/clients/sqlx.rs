@@ -37,7 +37,6 @@ const OTHERWISE: &[(&str, &str)] = &[
         "a list as a parameter is of numbers or of text",
     ),
     ("counts = $1", "a column of lists is text"),
-    ("$1 = any(tags)", "a column of lists is text"),
     (
         "prepared select * from orders",
         "a parameter beside a varchar is a varchar",
