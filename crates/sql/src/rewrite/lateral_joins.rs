@@ -29,7 +29,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DataFusionError, JoinType, Result};
+use datafusion::common::{Column, DataFusionError, JoinType, Result, not_impl_err};
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Operator,
@@ -70,6 +70,10 @@ impl Lateral {
         self.joins += 1;
         let plan = match join.join_type {
             JoinType::Inner if is_of_the_row(&join.right)? => of_rows(join, &named)?,
+            // Its rows would be others when they are asked for again.
+            _ if is_volatile(&join.left)? => {
+                return not_impl_err!("a subquery that names columns of a table of random values");
+            }
             _ => self.of_domain(join, &named)?,
         };
         Ok(Transformed::yes(plan))
@@ -218,6 +222,17 @@ fn conditions(join: &Join) -> Vec<Expr> {
         .iter()
         .map(|(left, right)| left.clone().eq(right.clone()));
     equal.chain(join.filter.clone()).collect()
+}
+
+fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_volatile = false;
+    plan.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| {
+            is_volatile |= expr.is_volatile();
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(is_volatile)
 }
 
 /// Whether DataFusion makes a plain join of it, and the right one.

@@ -184,3 +184,14 @@ async fn functions_in_from_name_columns_too() {
         assert_eq!(rows, expected, "{text}");
     }
 }
+
+/// The rows before the join are read twice, and would be others the second time.
+#[tokio::test]
+async fn random_rows_are_refused() {
+    let fixture = fixture(&[("t", &[(Some(2), None)])]);
+    let session = fixture.session();
+    let text = "select s.n from (select random() as x from t) r,
+        lateral (select count(*) as n from t where t.a < r.x) s";
+    let error = run(&session, text).await.expect_err("is refused");
+    assert_eq!(error.code, "0A000", "{error:?}");
+}
