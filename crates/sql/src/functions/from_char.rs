@@ -1,7 +1,7 @@
 //! `to_date(text, format)` and `to_timestamp(text, format)`, the inverse of `to_char`; and
 //! `to_timestamp(seconds)`.
 //!
-//! A [`format`] is cut into pieces, and the text is read piece by piece. As in PostgreSQL a separator stands for any
+//! A [`mod@format`] is cut into pieces, and the text is read piece by piece. As in PostgreSQL a separator stands for any
 //! other or for none, blanks before and after a field are passed over, and the format's rest is left alone where the
 //! text ends. What a text does not say is the first of its kind; the year is 1 BC.
 //!
