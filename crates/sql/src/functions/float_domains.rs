@@ -57,9 +57,7 @@ impl ScalarUDFImpl for InDomain {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_constant);
-        let rows = if constant { 1 } else { args.number_rows };
+        let rows = args.number_rows;
         let numbers = Numbers::of(&args.args, rows)?;
         self.check_arguments(&numbers)?;
         let result = self.inner.invoke_with_args(args)?;

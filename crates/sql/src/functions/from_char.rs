@@ -14,7 +14,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{ArrayRef, Date32Array, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, TimeUnit};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
@@ -89,9 +89,7 @@ impl ScalarUDFImpl for FromChar {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_constant);
-        let rows = if constant { 1 } else { args.number_rows };
+        let rows = args.number_rows;
         let moments = match args.args.as_slice() {
             [seconds] => of_seconds(&seconds.to_array(rows)?)?,
             [texts, ColumnarValue::Scalar(format)] => {
@@ -112,12 +110,7 @@ impl ScalarUDFImpl for FromChar {
             }
             _ => unreachable!("one argument or two are coerced"),
         };
-        let result = self.typed(moments);
-        if constant {
-            let value = ScalarValue::try_from_array(&result, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(result))
+        Ok(ColumnarValue::Array(self.typed(moments)))
     }
 }
 

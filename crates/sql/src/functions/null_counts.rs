@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, Int32Array};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -49,9 +49,7 @@ impl ScalarUDFImpl for NullCount {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_constant);
-        let rows = if constant { 1 } else { args.number_rows };
+        let rows = args.number_rows;
         let mut counts = vec![0; rows];
         for argument in &args.args {
             let values = argument.to_array(rows)?;
@@ -60,9 +58,6 @@ impl ScalarUDFImpl for NullCount {
                 let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
                 *count += i32::from(is_null == self.nulls);
             }
-        }
-        if constant {
-            return Ok(ColumnarValue::Scalar(ScalarValue::Int32(Some(counts[0]))));
         }
         Ok(ColumnarValue::Array(Arc::new(Int32Array::from(counts))))
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
@@ -45,9 +45,7 @@ impl ScalarUDFImpl for SimilarToEscape {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_constant);
-        let rows = if constant { 1 } else { args.number_rows };
+        let rows = args.number_rows;
         let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
         let (patterns, escapes) = (patterns?, escapes?);
         let pairs = patterns
@@ -59,10 +57,6 @@ impl ScalarUDFImpl for SimilarToEscape {
             _ => Ok(None),
         });
         let expressions: StringArray = expressions.collect::<Result<_, SqlError>>()?;
-        if constant {
-            let value = ScalarValue::try_from_array(&expressions, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
         Ok(ColumnarValue::Array(Arc::new(expressions)))
     }
 }

@@ -19,7 +19,7 @@ use datafusion::arrow::array::{ArrayRef, StringBuilder};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{
@@ -62,14 +62,8 @@ impl ScalarUDFImpl for TextOut {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let field = &args.arg_fields[0];
-        match &args.args[0] {
-            ColumnarValue::Array(values) => Ok(ColumnarValue::Array(texts(values, field)?)),
-            ColumnarValue::Scalar(value) => {
-                let texts = texts(&value.to_array()?, field)?;
-                let text = ScalarValue::try_from_array(&texts, 0)?;
-                Ok(ColumnarValue::Scalar(text))
-            }
-        }
+        let values = args.args[0].to_array(args.number_rows)?;
+        Ok(ColumnarValue::Array(texts(&values, field)?))
     }
 }
 

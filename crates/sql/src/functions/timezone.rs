@@ -78,9 +78,7 @@ impl ScalarUDFImpl for Timezone {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_constant);
-        let rows = if constant { 1 } else { args.number_rows };
+        let rows = args.number_rows;
         let times = args.args[1].to_array(rows)?;
         let changed = match &args.args[0] {
             ColumnarValue::Scalar(zone) => {
@@ -91,10 +89,6 @@ impl ScalarUDFImpl for Timezone {
                 zone_of(&ScalarValue::try_from_array(zones, row)?)
             })?,
         };
-        if constant {
-            let value = ScalarValue::try_from_array(&changed, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
         Ok(ColumnarValue::Array(changed))
     }
 }

@@ -37,6 +37,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::decorrelate_lateral_join::DecorrelateLateralJoin;
 use datafusion::optimizer::{OptimizerContext, OptimizerRule};
 
+use super::subquery_values::has_subquery;
 use dependent::{Domain, outer_columns};
 
 /// The plan with plain joins in the place of lateral ones that DataFusion does not know.
@@ -149,15 +150,6 @@ fn has_lateral(plan: &LogicalPlan) -> Result<bool> {
         }
         _ => Ok(false),
     }
-}
-
-fn has_subquery(condition: &Expr) -> Result<bool> {
-    condition.exists(|part| {
-        Ok(matches!(
-            part,
-            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)
-        ))
-    })
 }
 
 /// Whether a plan is a join that keeps its left rows as they are, of which a condition is.

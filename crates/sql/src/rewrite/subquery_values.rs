@@ -91,7 +91,8 @@ fn computed_below(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Aggregate(above)))
 }
 
-fn has_subquery(expr: &Expr) -> Result<bool> {
+/// Whether an expression has a subquery in it.
+pub(super) fn has_subquery(expr: &Expr) -> Result<bool> {
     expr.exists(|part| {
         Ok(matches!(
             part,
