@@ -1,6 +1,6 @@
 //! The 22 TPC-H queries beside PostgreSQL, DuckDB and DataFusion on Parquet (S1a to S1d).
 //!
-//! 1. A PostgreSQL is filled with dbgen's rows and copied by hedgerow; DuckDB loads the same rows
+//! 1. A PostgreSQL is filled with dbgen's rows and copied by hedgerow; beside that DuckDB loads the same rows
 //!    into tables of its own, DataFusion into Parquet files with zstd.
 //! 2. After the copy's merges have ended, all sides answer query by query in turns, and once more as
 //!    often as rounds are asked for; the first round only warms up, medians count. Hedgerow and
@@ -22,6 +22,7 @@ mod peer;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -228,16 +229,12 @@ fn note(results: &mut Results, prefix: &str, measured: &Measured) {
 
 impl Sides {
     fn start(plan: Plan, threads: usize, folder: &Path) -> Result<Self> {
-        let rows = folder.join("rows");
-        fs::create_dir(&rows)?;
-        tables::write_files(&rows, plan.scale_factor)?;
-        let peer = |engine| -> Result<_> { Ok((engine, Peer::start(engine, &rows, threads)?)) };
-        let peers = [peer(Engine::DuckDb)?, peer(Engine::DataFusion)?];
-        // They have files of their own now, and at scale factor 10 these are 11 GB.
-        tables::remove_files(&rows)?;
-        let postgres = PostgresServer::start(tables::reference_options())?;
-        let mut source = postgres.connect(DATABASE)?;
-        tables::load(&mut source, plan.scale_factor)?;
+        let (peers, reference) = thread::scope(|scope| {
+            let reference = scope.spawn(|| start_reference(plan.scale_factor));
+            let peers = start_peers(plan.scale_factor, threads, folder);
+            (peers, reference.join().expect("loading does not panic"))
+        });
+        let (peers, (postgres, mut source)) = (peers?, reference?);
         let options = HedgerowOptions::new(postgres.url(DATABASE), &folder.join("hedgerow"))?
             .with(&["--memory", plan.memory]);
         let mut hedgerow = Hedgerow::start(options)?;
@@ -363,6 +360,26 @@ impl Sides {
             Ok(Some(()))
         })
     }
+}
+
+/// A PostgreSQL with the rows, and a connection to it.
+fn start_reference(scale_factor: f64) -> Result<(PostgresServer, Client)> {
+    let postgres = PostgresServer::start(tables::reference_options())?;
+    let mut source = postgres.connect(DATABASE)?;
+    tables::load(&mut source, scale_factor)?;
+    Ok((postgres, source))
+}
+
+/// The peers with the same rows.
+fn start_peers(scale_factor: f64, threads: usize, folder: &Path) -> Result<[(Engine, Peer); 2]> {
+    let rows = folder.join("rows");
+    fs::create_dir(&rows)?;
+    tables::write_files(&rows, scale_factor)?;
+    let peer = |engine| -> Result<_> { Ok((engine, Peer::start(engine, &rows, threads)?)) };
+    let peers = [peer(Engine::DuckDb)?, peer(Engine::DataFusion)?];
+    // They have files of their own now, and at scale factor 10 these are 11 GB.
+    tables::remove_files(&rows)?;
+    Ok(peers)
 }
 
 fn timed(client: &mut Client, query: &str) -> Result<(Answer, f64)> {
