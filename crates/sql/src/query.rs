@@ -39,6 +39,7 @@ use crate::rewrite::{
     subquery_values,
 };
 use crate::running_queries::RunningQuery;
+use crate::unnested_rows;
 
 /// Batches between the query's task and the client.
 const BATCHES_AHEAD: usize = 2;
@@ -160,7 +161,8 @@ impl Query {
         let plan = set_comparisons::as_exists(plan)?;
         let plan = subquery_values::counted(plan)?;
         let plan = scalar_subqueries::single(plan)?;
-        Ok(lateral_joins::plain(plan)?)
+        let plan = lateral_joins::plain(plan)?;
+        Ok(unnested_rows::without_keys(plan)?)
     }
 
     /// Parameter types and result columns. `declared`: ids of the types that the client named.

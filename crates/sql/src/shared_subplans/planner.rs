@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::operator::{SharedExec, SharedRows};
 use super::rule::{self, SharedSubplan};
+use crate::unnested_rows::UnnestedRows;
 
 /// DataFusion's planner, and before it the rule.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ impl ExtensionPlanner for Operators {
         _: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(subplan) = SharedSubplan::of(node) else {
-            return Ok(None);
+            return Ok(UnnestedRows::is(node).then(|| Arc::clone(&inputs[0])));
         };
         let rows = Arc::clone(self.rows.lock().entry(subplan.number).or_default());
         let partitions = session.config_options().execution.target_partitions;

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::table::provider::Table;
+use crate::unnested_rows::UnnestedRows;
 
 /// A subplan with equal ones elsewhere in the statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd)]
@@ -70,7 +71,8 @@ fn can_be_shared(plan: &LogicalPlan) -> bool {
     let differs = plan.exists(|node| {
         Ok(match node {
             LogicalPlan::TableScan(scan) => !source_as_provider(&scan.source)?.is::<Table>(),
-            LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => true,
+            LogicalPlan::Extension(extension) => !UnnestedRows::is(extension.node.as_ref()),
+            LogicalPlan::RecursiveQuery(_) => true,
             _ => false,
         } || node.expressions().iter().any(varies))
     });

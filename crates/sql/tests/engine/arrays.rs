@@ -67,6 +67,51 @@ async fn elements_of_columns_are_those_of_arrays() {
     }
 }
 
+/// The key of a table tells no row of those that its arrays become: each comes as often as it has elements.
+#[tokio::test]
+async fn rows_that_come_out_of_arrays_have_no_key() {
+    let mut fixture = Fixture::new();
+    let table = fixture.table("t", "k integer key, tags text[]");
+    fixture.write(table, "1|{b,a,c}\n2|{z,y}");
+    let session = fixture.session();
+    for (text, expected) in [
+        (
+            "select k, tag from t, unnest(tags) tag order by k, tag",
+            &["1|a", "1|b", "1|c", "2|y", "2|z"][..],
+        ),
+        (
+            "select k, unnest(tags) as tag from t order by k, tag desc",
+            &["1|c", "1|b", "1|a", "2|z", "2|y"],
+        ),
+        (
+            "select distinct k from (select k, unnest(tags) from t) x order by k",
+            &["1", "2"],
+        ),
+        (
+            "select k, count(*), max(tag) from t, unnest(tags) tag group by k order by k",
+            &["1|3|c", "2|2|z"],
+        ),
+        (
+            "select k, tag from (select k, array_agg(k - n order by n) as tags from t, generate_series(1, 2) n group by k) s, \
+             unnest(s.tags) tag order by k, tag",
+            &["1|-1", "1|0", "2|0", "2|1"],
+        ),
+        (
+            "select a.k, tag from t a join (select k, unnest(tags) as tag from t) b on a.k = b.k \
+             where a.k = 1 order by a.k, tag",
+            &["1|a", "1|b", "1|c"],
+        ),
+        (
+            "select k, (select string_agg(tag, '' order by tag) from unnest(tags) tag) from t order by k",
+            &["1|abc", "2|yz"],
+        ),
+    ] {
+        let rows = run(&session, text).await;
+        let rows = rows.unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        assert_eq!(rows, expected, "{text}");
+    }
+}
+
 #[tokio::test]
 async fn what_has_no_elements_here_is_refused() {
     let fixture = fixture();
