@@ -30,6 +30,7 @@ use crate::error::{SqlError, code};
 use crate::functions::array_operators::ArrayOperators;
 use crate::functions::cast_names::CastNames;
 use crate::functions::distinct_order::DistinctOrder;
+use crate::functions::json::operators::JsonOperators;
 use crate::functions::{self, operators::Operators};
 use crate::join_filters::JoinFilters;
 use crate::join_keys::rule::JoinKeySets;
@@ -324,6 +325,7 @@ fn session_state(options: &EngineOptions) -> Result<SessionState, SqlError> {
             Arc::new(DistinctOrder),
             Arc::new(CastNames),
             Arc::new(ArrayOperators::new()),
+            Arc::new(JsonOperators::new()),
             Arc::new(Operators::new()),
         ])
         .with_default_features()

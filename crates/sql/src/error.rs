@@ -89,6 +89,8 @@ pub mod code {
     pub const UNDEFINED_TABLE: &str = "42P01";
     /// No such parameter, or not given.
     pub const UNDEFINED_PARAMETER: &str = "42P02";
+    /// Nested too deeply.
+    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
     /// The disk is full.
     pub const DISK_FULL: &str = "53100";
     /// Over the memory bound.
@@ -221,9 +223,10 @@ impl From<ParserError> for SqlError {
             ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
                 Self::new(code::SYNTAX_ERROR, format!("syntax error: {message}"))
             }
-            ParserError::RecursionLimitExceeded => {
-                Self::new("54001", "the statement is nested too deeply")
-            }
+            ParserError::RecursionLimitExceeded => Self::new(
+                code::STATEMENT_TOO_COMPLEX,
+                "the statement is nested too deeply",
+            ),
         }
     }
 }

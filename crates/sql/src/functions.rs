@@ -1,7 +1,7 @@
 //! PostgreSQL's functions and types where DataFusion's differ or are missing.
 //!
 //! * [`session`]: what a session knows of itself (`current_user`, `now()`, `hedgerow.position()`).
-//! * [`types`]: type names in casts.
+//! * [`types`]: type names in casts; [`type_name`]: `pg_typeof`.
 //! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
 //! * [`null_counts`]: `num_nulls` and `num_nonnulls`.
 //! * [`nullif`]: `nullif` of floats and intervals.
@@ -10,6 +10,7 @@
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
 //! * [`array_of`], [`array_operators`]: columns of arrays as lists.
 //! * [`common_type`]: values of which one is taken have one type.
+//! * [`json`]: `json` and `jsonb`.
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
@@ -44,6 +45,7 @@ pub(crate) mod float_division;
 mod float_domains;
 mod from_char;
 pub(crate) mod intervals;
+pub(crate) mod json;
 pub(crate) mod literals;
 mod null_counts;
 mod nullif;
@@ -61,6 +63,7 @@ mod similar;
 mod text_out;
 mod timezone;
 pub(crate) mod to_char;
+mod type_name;
 pub(crate) mod typed_text;
 pub(crate) mod types;
 pub(crate) mod whole;
@@ -96,6 +99,7 @@ use similar::SimilarToEscape;
 use text_out::TextOutRewrite;
 use timezone::Timezone;
 use to_char::ToChar;
+use type_name::TypeName;
 use whole::WholeRewrite;
 
 /// Adds this crate's functions and rules to a state.
@@ -142,7 +146,11 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         ScalarUDF::from(SimilarToEscape::new()),
         ScalarUDF::from(Timezone::new()),
         ScalarUDF::from(ToChar::new()),
+        ScalarUDF::from(TypeName::new()),
     ] {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in json::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in null_counts::functions() {

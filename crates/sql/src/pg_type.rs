@@ -15,6 +15,10 @@ pub const INT2_VECTOR: u32 = 22;
 pub const NUMERIC: u32 = 1700;
 /// `uuid`
 pub const UUID: u32 = 2950;
+/// `json`: as it was written
+pub const JSON: u32 = 114;
+/// `jsonb`: in its one form
+pub const JSONB: u32 = 3802;
 /// `bpchar`: `character(n)`
 pub const BPCHAR: u32 = 1042;
 
@@ -108,6 +112,8 @@ pub(crate) fn array_oid(item: u32) -> u32 {
         NUMERIC => 1231,
         VARCHAR => 1015,
         UUID => 2951,
+        JSON => 199,
+        JSONB => 3807,
         _ => 1009,
     }
 }
@@ -139,7 +145,7 @@ const NAMES: [(u32, &str, &str); 39] = [
     (23, "integer", "int4"),
     (TEXT, "text", "text"),
     (26, "oid", "oid"),
-    (114, "json", "json"),
+    (JSON, "json", "json"),
     (142, "xml", "xml"),
     (650, "cidr", "cidr"),
     (700, "real", "float4"),
@@ -159,7 +165,7 @@ const NAMES: [(u32, &str, &str); 39] = [
     (1562, "bit varying", "varbit"),
     (NUMERIC, "numeric", "numeric"),
     (2950, "uuid", "uuid"),
-    (3802, "jsonb", "jsonb"),
+    (JSONB, "jsonb", "jsonb"),
     (1000, "ARRAY", "_bool"),
     (1005, "ARRAY", "_int2"),
     (1007, "ARRAY", "_int4"),

@@ -3,7 +3,8 @@
 //! * [`tokens`]: what the parser does not read.
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
-//! * [`from_functions`]: functions in the place of tables.
+//! * [`from_functions`]: functions in the place of tables, by [`row_functions`].
+//! * [`json_aggregates`]: aggregates that build JSON.
 //! * [`limits`]: FETCH FIRST.
 //! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
 //! * [`quantified_arrays`]: comparisons with all or any elements of an array.
@@ -28,11 +29,13 @@ pub(crate) mod distinct_from;
 pub(crate) mod empty_tables;
 pub(crate) mod from_functions;
 mod function_call;
+pub(crate) mod json_aggregates;
 pub(crate) mod lateral_joins;
 pub(crate) mod limits;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod quantified_arrays;
+mod row_functions;
 pub(crate) mod scalar_subqueries;
 pub(crate) mod set_comparisons;
 pub(crate) mod subquery_values;

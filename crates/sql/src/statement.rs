@@ -26,8 +26,8 @@ use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{
-    array_arguments, arrays, column_names, distinct_from, from_functions, limits, operators,
-    quantified_arrays, tokens, value_lists,
+    array_arguments, arrays, column_names, distinct_from, from_functions, json_aggregates, limits,
+    operators, quantified_arrays, tokens, value_lists,
 };
 use crate::writes::Write;
 
@@ -253,6 +253,7 @@ fn query(mut statement: Ast) -> StatementKind {
     quantified_arrays::rewrite(&mut statement);
     arrays::rewrite(&mut statement);
     from_functions::rewrite(&mut statement);
+    json_aggregates::rewrite(&mut statement);
     limits::rewrite(&mut statement);
     operators::rewrite(&mut statement);
     array_arguments::rewrite(&mut statement);

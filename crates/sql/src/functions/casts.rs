@@ -2,6 +2,7 @@
 //!
 //! * A quoted literal is read as PostgreSQL reads it.
 //! * `numeric` without digits keeps the digits that there are.
+//! * A text becomes a `json` or `jsonb` by being read, and a number in such a document an integer as any other number.
 //! * A number becomes an integer by rounding: half away from zero as numeric, to even as
 //!   double precision. Arrow would cut its fraction off.
 
@@ -17,6 +18,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 
+use super::json::{self, JsonType};
 use super::literals;
 use super::quotient::Digits;
 use super::round_to_even::RoundToEven;
@@ -31,13 +33,26 @@ const UNCONSTRAINED: DataType = DataType::Decimal128(38, UNCONSTRAINED_SCALE);
 #[derive(Debug)]
 pub(crate) struct CastRewrite {
     round_to_even: Arc<ScalarUDF>,
+    json_in: Arc<ScalarUDF>,
+    jsonb_in: Arc<ScalarUDF>,
 }
 
 impl CastRewrite {
     pub(crate) fn new() -> Self {
         Self {
             round_to_even: Arc::new(ScalarUDF::from(RoundToEven::new())),
+            json_in: Arc::new(json::reader(JsonType::Json)),
+            jsonb_in: Arc::new(json::reader(JsonType::Jsonb)),
         }
+    }
+
+    /// A text that is read as a document.
+    fn document(&self, text: Expr, of: JsonType) -> Expr {
+        let function = match of {
+            JsonType::Json => &self.json_in,
+            JsonType::Jsonb => &self.jsonb_in,
+        };
+        Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), vec![text]))
     }
 
     fn rounded(&self, expr: Expr, from: &DataType) -> Expr {
@@ -71,11 +86,24 @@ impl FunctionRewrite for CastRewrite {
             return Ok(Transformed::yes(Expr::Literal(value, None)));
         }
         // The type of an untyped parameter is not known yet.
-        let Ok(from) = inner.get_type(schema) else {
+        let Ok((_, from)) = inner.to_field(schema) else {
             return Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field })));
         };
+        let is_document = JsonType::of(pg_type::field_oid(&from));
+        let from = from.data_type().clone();
         let unconstrained = *to == UNCONSTRAINED;
         Ok(match Digits::of(&from) {
+            _ if let Some(wanted) = JsonType::of(pg_type::field_oid(&field))
+                && from.is_string()
+                && is_document.is_none_or(|known| known != wanted) =>
+            {
+                Transformed::yes(self.document(*inner, wanted))
+            }
+            None if is_document == Some(JsonType::Jsonb) && to.is_signed_integer() => {
+                let number = Expr::Cast(Cast::new(inner, UNCONSTRAINED));
+                let rounded = Box::new(round(vec![number]));
+                Transformed::yes(Expr::Cast(Cast::new_from_field(rounded, field)))
+            }
             Some(_) if unconstrained && from.is_decimal() => Transformed::yes(*inner),
             Some(digits) if unconstrained => {
                 Transformed::yes(Expr::Cast(Cast::new(inner, digits.decimal())))
@@ -89,13 +117,14 @@ impl FunctionRewrite for CastRewrite {
     }
 }
 
-/// A quoted literal as a uuid, spelled as cells of the type are.
+/// A quoted literal of a type that is stored as text, spelled as its cells are.
 fn respelled(inner: &Expr, field: &Field) -> Result<Option<Expr>> {
+    let oid = pg_type::field_oid(field);
     match inner {
         Expr::Literal(ScalarValue::Utf8(Some(text)), _)
-            if pg_type::field_oid(field) == pg_type::UUID =>
+            if matches!(oid, pg_type::UUID | pg_type::JSON | pg_type::JSONB) =>
         {
-            let text = literals::text_as(text, pg_type::UUID)?;
+            let text = literals::text_as(text, oid)?;
             let metadata = FieldMetadata::new_from_field(field);
             let value = ScalarValue::Utf8(Some(text));
             Ok(Some(Expr::Literal(value, Some(metadata))))

@@ -3,6 +3,7 @@
 //! * A date that is moved by an interval is a constant where both are.
 //! * A date that is compared with a constant timestamp at midnight is compared with that day,
 //!   so that the column need not be widened.
+//! * A date of which a part is cut off is a moment with a time zone, as in PostgreSQL; to DataFusion it has none.
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -60,6 +61,15 @@ impl FunctionRewrite for DateRewrite {
                     high: midnight(*between.high).into(),
                     ..between
                 })))
+            }
+            Expr::ScalarFunction(mut call)
+                if call.name() == "date_trunc"
+                    && call.args.get(1).is_some_and(|day| is_date(day, schema)) =>
+            {
+                let day = call.args.swap_remove(1);
+                let zoned = DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()));
+                call.args.push(Expr::Cast(Cast::new(Box::new(day), zoned)));
+                Ok(Transformed::yes(Expr::ScalarFunction(call)))
             }
             other => Ok(Transformed::no(other)),
         }

@@ -2,8 +2,8 @@
 //!
 //! PostgreSQL gives a quoted literal the type of what it is compared with: in `a > '10'` the
 //! text is a number if `a` is. DataFusion would compare as text. Two types stored as text are
-//! compared by more than their letters: `character(n)` without the blanks at its end, and
-//! `uuid` without regard to case and hyphens.
+//! compared by more than their letters: `character(n)` without the blanks at its end,
+//! `uuid` without regard to case and hyphens, and `jsonb` in its one form.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -13,6 +13,7 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, ExprSchemable};
 
+use super::json::JsonType;
 use super::typed_text;
 use crate::error::{SqlError, code};
 use crate::pg_type;
@@ -134,7 +135,7 @@ pub(crate) fn text_as(text: &str, oid: u32) -> Result<String, SqlError> {
     match oid {
         pg_type::BPCHAR => Ok(text.trim_end_matches(' ').to_owned()),
         pg_type::UUID => plain_uuid(text),
-        _ => Ok(text.to_owned()),
+        _ => JsonType::of(oid).map_or_else(|| Ok(text.to_owned()), |json| json.read(text)),
     }
 }
 

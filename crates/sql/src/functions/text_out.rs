@@ -87,7 +87,8 @@ fn texts(values: &ArrayRef, field: &FieldRef) -> Result<ArrayRef> {
     Ok(Arc::new(texts.finish()))
 }
 
-fn failed(error: EncodeError) -> DataFusionError {
+/// As an error of the planner's.
+pub(super) fn failed(error: EncodeError) -> DataFusionError {
     SqlError::new(error.code(), error.to_string()).into()
 }
 

@@ -12,8 +12,8 @@ use crate::pg_type;
 
 const DECIMAL128_DIGITS: u8 = 38;
 
-/// The value of `text` as a number with the digits that are written, an integer, a date or a
-/// time; `None` for types that Arrow reads as PostgreSQL does.
+/// The value of `text` as a number with the digits that are written, an integer, a date, a
+/// time or bytes; `None` for types that Arrow reads as PostgreSQL does.
 pub(crate) fn value(text: &str, data_type: &DataType) -> Result<Option<ScalarValue>, SqlError> {
     match data_type {
         DataType::Int16 | DataType::Int32 | DataType::Int64 => integer(text, data_type).map(Some),
@@ -21,6 +21,7 @@ pub(crate) fn value(text: &str, data_type: &DataType) -> Result<Option<ScalarVal
         DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(..) => {
             moment(text, data_type).map(Some)
         }
+        DataType::Binary => bytes(text).map(|bytes| Some(ScalarValue::Binary(Some(bytes)))),
         _ => Ok(None),
     }
 }
@@ -83,6 +84,52 @@ fn decimal(text: &str) -> Result<ScalarValue, SqlError> {
     ScalarValue::Utf8(Some(plain.to_owned()))
         .cast_to(&DataType::Decimal128(DECIMAL128_DIGITS, scale))
         .map_err(|_| invalid(text, &wanted))
+}
+
+/// Bytes as `\\x` and two hexadecimal digits each, or as letters, with `\\` before three octal digits or another one.
+fn bytes(text: &str) -> Result<Vec<u8>, SqlError> {
+    if let Some(digits) = text.strip_prefix("\\x") {
+        return hexadecimal(digits);
+    }
+    let wrong = || invalid(text, &DataType::Binary);
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        if *byte != b'\\' {
+            bytes.push(*byte);
+        } else if let Some(behind) = rest.strip_prefix(b"\\") {
+            bytes.push(b'\\');
+            rest = behind;
+        } else {
+            let digits = text
+                .get(text.len() - rest.len()..)
+                .and_then(|rest| rest.get(..3));
+            let byte = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+            bytes.push(byte.ok_or_else(wrong)?);
+            rest = &rest[3..];
+        }
+    }
+    Ok(bytes)
+}
+
+/// Blanks may stand between bytes.
+fn hexadecimal(digits: &str) -> Result<Vec<u8>, SqlError> {
+    let wrong = |message: String| SqlError::new(code::INVALID_PARAMETER_VALUE, message);
+    let digits = digits.chars().filter(|digit| !digit.is_ascii_whitespace());
+    let digits = digits.map(|digit| {
+        let value = digit
+            .to_digit(16)
+            .and_then(|value| u8::try_from(value).ok());
+        value.ok_or_else(|| wrong(format!("invalid hexadecimal digit: \"{digit}\"")))
+    });
+    let digits = digits.collect::<Result<Vec<u8>, _>>()?;
+    if !digits.len().is_multiple_of(2) {
+        let message = "invalid hexadecimal data: odd number of digits";
+        return Err(wrong(message.to_owned()));
+    }
+    let pairs = digits.chunks_exact(2);
+    Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 fn moment(text: &str, data_type: &DataType) -> Result<ScalarValue, SqlError> {
@@ -250,6 +297,26 @@ mod tests {
         }
         for none in ["2020-13-01", "2020-02-30", "2020-01-01 25:00"] {
             assert_eq!(shown(none, &TIMESTAMP), "22008", "{none}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_hexadecimal_or_letters() {
+        for (text, expected) in [
+            ("\\x0aFF", &[10, 255][..]),
+            ("\\x 0a ff", &[10, 255]),
+            ("", &[]),
+            ("a\\\\b\\001", b"a\\b\x01"),
+        ] {
+            assert_eq!(bytes(text).expect(text), expected, "{text}");
+        }
+        for (wrong, code) in [
+            ("\\x0", "22023"),
+            ("\\xzz", "22023"),
+            ("\\8", "22P02"),
+            ("\\", "22P02"),
+        ] {
+            assert_eq!(bytes(wrong).expect_err(wrong).code, code, "{wrong}");
         }
     }
 

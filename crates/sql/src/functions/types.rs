@@ -10,10 +10,12 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::sql::sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
+use datafusion::sql::sqlparser::ast::{
+    CharacterLength, DataType as SqlType, ExactNumberInfo, TimezoneInfo,
+};
 
 use crate::pg_type;
-use crate::table::column::OID_KEY;
+use crate::table::column::{MODIFIER_KEY, OID_KEY};
 
 /// Digits after the point of a numeric without declared precision.
 pub(crate) const UNCONSTRAINED_SCALE: i8 = 16;
@@ -25,14 +27,34 @@ pub(crate) struct SqlTypes;
 impl TypePlanner for SqlTypes {
     fn plan_type_field(&self, sql_type: &SqlType) -> Result<Option<Arc<Field>>> {
         Ok(arrow_type(sql_type).map(|data_type| {
+            let length = characters(sql_type);
             let oid = match sql_type {
+                _ if length.is_some() => pg_type::BPCHAR,
                 SqlType::Uuid => pg_type::UUID,
+                SqlType::JSON => pg_type::JSON,
+                SqlType::JSONB => pg_type::JSONB,
                 _ => pg_type::oid(&data_type),
             };
             // Without metadata of its own a cast would keep that of what it casts.
-            let metadata = HashMap::from([(OID_KEY.to_owned(), oid.to_string())]);
+            let mut metadata = HashMap::from([(OID_KEY.to_owned(), oid.to_string())]);
+            if let Some(length) = length {
+                // `pg_attribute.atttypmod` counts a header of four bytes.
+                metadata.insert(MODIFIER_KEY.to_owned(), (length + 4).to_string());
+            }
             Arc::new(Field::new("", data_type, true).with_metadata(metadata))
         }))
+    }
+}
+
+/// The length of `character(n)`.
+fn characters(sql_type: &SqlType) -> Option<u64> {
+    match sql_type {
+        SqlType::Char(length) | SqlType::Character(length) => match length {
+            Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+            Some(CharacterLength::Max) => None,
+            None => Some(1),
+        },
+        _ => None,
     }
 }
 

@@ -4,30 +4,25 @@
 //! which has the table's name where the list has no other. DataFusion knows tables that are
 //! functions, and no others; a value's function becomes a subquery, and a series' only column
 //! gets its name. A function that names columns of what stands before it, or whose rows are to be numbered, becomes a
-//! lateral subquery that calls it in its select list, where `unnest` gives rows. `_pg_expandarray` gives a list here, which is unnested, and the field of a row
+//! lateral subquery that calls it in its select list, where `unnest` gives rows. So do functions that give their rows as a list here
+//! ([`row_functions`]); where one's only column has another name than the table, the table's name stands for it. The field of a row
 //! is a call. A name made up as the query runs is looked up by a call, too.
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query,
-    Select, SelectItem, SetExpr, Statement as Ast, TableAlias, TableAliasColumnDef, TableFactor,
-    Value, Visit, VisitMut, Visitor, VisitorMut,
+    AccessExpr, BinaryOperator, DataType, Expr, FunctionArg, FunctionArguments, Ident, ObjectName,
+    ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement as Ast, TableAlias,
+    TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::function_call::{call, call_with};
-use crate::pg_catalog::expanded;
+use super::row_functions::{self, GENERATE_SERIES, UNNEST};
 
 /// Functions that give rows.
 const SERIES: [&str; 3] = [GENERATE_SERIES, "range", UNNEST];
-
-/// In a select list DataFusion has it as a function that gives a list.
-const GENERATE_SERIES: &str = "generate_series";
-
-/// Gives a row for each element of a list.
-const UNNEST: &str = "unnest";
 
 /// What PostgreSQL calls the numbers of rows, if nobody else does.
 const ORDINALITY: &str = "ordinality";
@@ -46,11 +41,24 @@ struct Tables;
 impl VisitorMut for Tables {
     type Break = ();
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let mut values = Values(Vec::new());
+        values.add(&query.body);
+        match values.0.is_empty() {
+            true => ControlFlow::Continue(()),
+            false => query.visit(&mut values),
+        }
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let Some(records) = records(factor) {
+            *factor = records;
+            return ControlFlow::Continue(());
+        }
         let Some(called) = Called::of(factor) else {
             return ControlFlow::Continue(());
         };
-        if called.with_ordinality || called.calls.iter().any(names_columns) {
+        if called.with_ordinality || called.gives_lists || called.calls.iter().any(names_columns) {
             *factor = called.subquery();
         } else if let Some(alias) = &called.alias
             && let [call] = called.calls.as_slice()
@@ -96,10 +104,80 @@ impl VisitorMut for Tables {
             *expr = numbers;
         }
         if let Expr::Function(function) = expr
-            && last_word(&function.name)
-                .is_some_and(|word| word == expanded::NAME || word == GENERATE_SERIES)
+            && let Some(rows) =
+                last_word(&function.name).and_then(|word| row_functions::list(&word))
         {
-            *expr = call(UNNEST, [expr.clone()], Vec::new());
+            function.name = ObjectName::from(vec![Ident::new(rows.list)]);
+            let unnested = call(UNNEST, [expr.clone()], Vec::new());
+            *expr = match rows.element {
+                Some(element) => call(element, [unnested], Vec::new()),
+                None => unnested,
+            };
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Names the column where a function's alias stands for its only one, in a query: the aliases, and what their columns are called.
+struct Values(Vec<(Ident, Ident)>);
+
+impl Values {
+    fn add(&mut self, body: &SetExpr) {
+        match body {
+            SetExpr::Select(select) => {
+                let joined = |from: &'_ TableWithJoins| {
+                    let joins = from.joins.iter().map(|join| &join.relation);
+                    let factors = std::iter::once(&from.relation).chain(joins);
+                    let called = factors.filter_map(Called::of);
+                    called
+                        .filter_map(|called| called.value())
+                        .collect::<Vec<_>>()
+                };
+                self.0.extend(select.from.iter().flat_map(joined));
+            }
+            SetExpr::SetOperation { left, right, .. } => {
+                self.add(left);
+                self.add(right);
+            }
+            _ => {}
+        }
+    }
+
+    /// The column that an expression stands for.
+    fn column(&self, expr: &Expr) -> Option<Expr> {
+        let Expr::Identifier(name) = expr else {
+            return None;
+        };
+        let (alias, column) = self.0.iter().find(|(alias, _)| alias == name)?;
+        let column = vec![alias.clone(), column.clone()];
+        Some(Expr::CompoundIdentifier(column))
+    }
+}
+
+impl VisitorMut for Values {
+    type Break = ();
+
+    /// A result column is called like the alias, not like the column.
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            for item in &mut select.projection {
+                if let SelectItem::UnnamedExpr(expr) = item
+                    && let Some(column) = self.column(expr)
+                    && let Expr::Identifier(alias) = expr.clone()
+                {
+                    *item = SelectItem::ExprWithAlias {
+                        expr: column,
+                        alias,
+                    };
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(column) = self.column(expr) {
+            *expr = column;
         }
         ControlFlow::Continue(())
     }
@@ -110,6 +188,10 @@ struct Called {
     /// In lower case, without schema.
     names: Vec<String>,
     calls: Vec<Expr>,
+    /// What PostgreSQL calls the columns, where it does not call the only one like the table.
+    columns: &'static [&'static str],
+    /// Whether they are functions that give rows as lists here, other than series.
+    gives_lists: bool,
     alias: Option<TableAlias>,
     with_ordinality: bool,
 }
@@ -124,24 +206,14 @@ impl Called {
                 args: Some(args),
                 with_ordinality,
                 ..
-            } => Some(Self {
-                names: vec![last_word(name)?],
-                calls: vec![call_with(name.clone(), args.args.clone(), Vec::new())],
-                alias: alias.clone(),
-                with_ordinality: *with_ordinality,
-            }),
+            } => Self::function(name, &args.args, alias, *with_ordinality),
             TableFactor::Function {
                 name,
                 args,
                 with_ordinality,
                 alias,
                 ..
-            } => Some(Self {
-                names: vec![last_word(name)?],
-                calls: vec![call_with(name.clone(), args.clone(), Vec::new())],
-                alias: alias.clone(),
-                with_ordinality: *with_ordinality,
-            }),
+            } => Self::function(name, args, alias, *with_ordinality),
             TableFactor::UNNEST {
                 alias,
                 array_exprs,
@@ -153,12 +225,53 @@ impl Called {
                 Some(Self {
                     names: vec![UNNEST.to_owned(); array_exprs.len()],
                     calls: calls.collect(),
+                    columns: &[],
+                    gives_lists: false,
                     alias: alias.clone(),
                     with_ordinality: *with_ordinality,
                 })
             }
             _ => None,
         }
+    }
+
+    fn function(
+        name: &ObjectName,
+        args: &[FunctionArg],
+        alias: &Option<TableAlias>,
+        with_ordinality: bool,
+    ) -> Option<Self> {
+        let word = last_word(name)?;
+        let lists = row_functions::lists(&word);
+        let calls = match &lists {
+            Some(lists) => {
+                let calls = lists.iter();
+                let calls = calls.map(|list| ObjectName::from(vec![Ident::new(*list)]));
+                calls
+                    .map(|name| call_with(name, args.to_vec(), Vec::new()))
+                    .collect()
+            }
+            None => vec![call_with(name.clone(), args.to_vec(), Vec::new())],
+        };
+        Some(Self {
+            calls,
+            columns: row_functions::columns(&word),
+            gives_lists: lists.is_some(),
+            names: vec![word],
+            alias: alias.clone(),
+            with_ordinality,
+        })
+    }
+
+    /// The alias and the only column, if they have different names.
+    fn value(&self) -> Option<(Ident, Ident)> {
+        let alias = self.alias.as_ref()?;
+        match (alias.columns.as_slice(), self.columns) {
+            ([], [column]) => Some((alias.name.clone(), Ident::new(*column))),
+            ([column], [_]) => Some((alias.name.clone(), column.name.clone())),
+            _ => None,
+        }
+        .filter(|(alias, column)| alias != column)
     }
 
     /// A subquery that calls the same in its select list, where columns of what stands before it may be named.
@@ -173,8 +286,11 @@ impl Called {
         // One column has the name of the table, if it has no other.
         let names = (0..self.calls.len()).map(|place| match alias.columns.get(place) {
             Some(column) => column.name.clone(),
-            None if place == 0 => alias.name.clone(),
-            None => Ident::new(UNNEST),
+            None => match self.columns.get(place) {
+                Some(column) => Ident::new(*column),
+                None if place == 0 => alias.name.clone(),
+                None => Ident::new(UNNEST),
+            },
         });
         let names: Vec<Ident> = names.collect();
         let items = self.calls.into_iter().zip(&names).map(|(expr, name)| {
@@ -196,6 +312,47 @@ impl Called {
             sample: None,
         }
     }
+}
+
+/// `json_to_recordset(d) AS t (a int, …)`, and its like, as a subquery that takes the columns out of documents.
+fn records(factor: &TableFactor) -> Option<TableFactor> {
+    let called = Called::of(factor)?;
+    let alias = called.alias?;
+    let ([name], [Expr::Function(function)]) = (called.names.as_slice(), called.calls.as_slice())
+    else {
+        return None;
+    };
+    let FunctionArguments::List(arguments) = &function.args else {
+        return None;
+    };
+    let [document] = arguments.args.as_slice() else {
+        return None;
+    };
+    let record = row_functions::record(name, &document.to_string())?;
+    let columns = alias.columns.iter().map(|column| {
+        let of = column.data_type.as_ref()?;
+        let key = Value::SingleQuotedString(column.name.value.clone());
+        let part = match of {
+            DataType::JSON | DataType::JSONB => "->",
+            _ => "->>",
+        };
+        let name = &column.name;
+        Some(format!("CAST(record {part} {key} AS {of}) AS {name}"))
+    });
+    let columns = columns.collect::<Option<Vec<_>>>()?.join(", ");
+    let text = format!("SELECT {columns} FROM (SELECT {record} AS record) AS records");
+    let mut parser = Parser::new(&PostgreSqlDialect {})
+        .try_with_sql(&text)
+        .ok()?;
+    Some(TableFactor::Derived {
+        lateral: true,
+        subquery: parser.parse_query().ok()?,
+        alias: Some(TableAlias {
+            columns: Vec::new(),
+            ..alias
+        }),
+        sample: None,
+    })
 }
 
 /// The rows of a query with their numbers.
@@ -362,6 +519,20 @@ mod tests {
             (
                 "SELECT * FROM t CROSS JOIN LATERAL generate_series(1, t.a) g",
                 "SELECT * FROM t CROSS JOIN LATERAL (SELECT unnest(generate_series(1, t.a)) AS g) g",
+            ),
+            (
+                "SELECT e, e.value FROM t, json_array_elements(j) e",
+                "SELECT e.value AS e, e.value FROM t, LATERAL (SELECT json_as_is(unnest(json_array_elements(j))) AS value) e",
+            ),
+            (
+                "SELECT a FROM t, json_to_recordset(t.j) AS r (a int, b json)",
+                "SELECT a FROM t, LATERAL (SELECT CAST(record ->> 'a' AS INT) AS a, CAST(record -> 'b' AS JSON) AS b \
+                 FROM (SELECT json_as_is(unnest(json_array_elements(t.j))) AS record) AS records) AS r",
+            ),
+            (
+                "SELECT key FROM jsonb_each_text('{}')",
+                "SELECT key FROM LATERAL (SELECT unnest(jsonb_object_keys('{}')) AS key, \
+                 unnest(jsonb_each_text_values('{}')) AS value) AS jsonb_each_text",
             ),
             (
                 "SELECT * FROM f(1) WITH ORDINALITY AS g (x)",

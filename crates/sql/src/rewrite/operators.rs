@@ -9,14 +9,25 @@
 //! array_replace(a, e, f)     array_replace_all(a, e, f)
 //! (a, b) IS NULL             a IS NULL AND b IS NULL         a row is NULL, and is not, if all of it is
 //! t::varchar(3)              left(t::text, 3)::varchar(3)    it takes the length for a remark
+//! t::char(3)                 rtrim(left(t::text, 3))::char(3)
+//! t COLLATE "C"              t                               all texts are in that order
+//! j['a']                     j -> 'a'                        only a document has keys
+//! substring(t FROM 'p')      (regexp_match(t, 'p'))[1]
+//! isfinite(t)                t NOT IN ('infinity', '-infinity')
+//! age(t)                     age(current_date::timestamp, t)
+//! date_trunc(u, t, z)        timezone(z, date_trunc(u, timezone(z, t)))
+//! encode('…', f)             encode('…'::bytea, f)
+//! encode(b, 'base64')        regexp_replace(encode(b, 'base64pad'), …)   in lines, with padding
+//! div(a, b)                  trunc(a::numeric / b::numeric)
+//! make_interval(days => 2)   (2) * INTERVAL '1 day'
 //! ```
 
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, CharacterLength, DataType, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Statement as Ast, Value,
-    VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, CastKind, CharacterLength, DataType, ExactNumberInfo, Expr,
+    Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
+    Statement as Ast, Subscript, TimezoneInfo, Value, VisitMut, VisitorMut,
 };
 
 use super::function_call::call;
@@ -26,6 +37,15 @@ const NAMES: [(&str, &str); 2] = [
     ("array_remove", "array_remove_all"),
     ("array_replace", "array_replace_all"),
 ];
+
+const TIMESTAMP: DataType = DataType::Timestamp(None, TimezoneInfo::None);
+
+const NUMERIC: DataType = DataType::Numeric(ExactNumberInfo::None);
+
+const INTERVAL: DataType = DataType::Interval {
+    fields: None,
+    precision: None,
+};
 
 /// A function that is called without parentheses. The parser knows the others.
 const CURRENT_SCHEMA: &str = "current_schema";
@@ -44,11 +64,31 @@ impl VisitorMut for Operators {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
             Expr::Function(function) => {
-                if let Some([left, right]) = modulo(function) {
-                    *expr = operation(left, BinaryOperator::Modulo, right);
+                if let Some(other) = in_other_words(function) {
+                    *expr = other;
                 } else {
                     rename(function);
                 }
+            }
+            Expr::Collate {
+                expr: text,
+                collation,
+            } if is_by_bytes(collation) => {
+                *expr = Expr::Nested(Box::new((**text).clone()));
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                if let Some(part) = part_of_document(root, access_chain) {
+                    *expr = part;
+                }
+            }
+            Expr::Substring {
+                expr: text,
+                substring_from: Some(pattern),
+                substring_for: None,
+                ..
+            } if is_text(pattern) => {
+                let arguments = [(**text).clone(), (**pattern).clone()];
+                *expr = first(call("regexp_match", arguments, Vec::new()));
             }
             Expr::Identifier(name)
                 if name.quote_style.is_none()
@@ -95,15 +135,14 @@ impl VisitorMut for Operators {
                 ..
             } => {
                 if let Some(length) = length_max(data_type) {
-                    let text = Expr::Cast {
-                        kind: CastKind::DoubleColon,
-                        expr: Box::new(Expr::Nested(value.clone())),
-                        data_type: DataType::Text,
-                        array: false,
-                        format: None,
+                    let text = cast((**value).clone(), DataType::Text);
+                    let cut = call("left", [text, number(length)], Vec::new());
+                    **value = match data_type {
+                        DataType::Char(_) | DataType::Character(_) => {
+                            call("rtrim", [cut], Vec::new())
+                        }
+                        _ => cut,
                     };
-                    let length = Expr::value(Value::Number(length.to_string(), false));
-                    **value = call("left", [text, length], Vec::new());
                 }
             }
             _ => {}
@@ -157,9 +196,24 @@ fn length_max(data_type: &DataType) -> Option<u64> {
         | DataType::CharVarying(length)
         | DataType::Varchar(length) => match length {
             Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+            None if matches!(data_type, DataType::Character(_) | DataType::Char(_)) => Some(1),
             _ => None,
         },
         _ => None,
+    }
+}
+
+fn number(value: u64) -> Expr {
+    Expr::value(Value::Number(value.to_string(), false))
+}
+
+fn cast(value: Expr, to: DataType) -> Expr {
+    Expr::Cast {
+        kind: CastKind::DoubleColon,
+        expr: Box::new(Expr::Nested(Box::new(value))),
+        data_type: to,
+        array: false,
+        format: None,
     }
 }
 
@@ -167,21 +221,154 @@ fn name_of(function: &Function) -> Option<&Ident> {
     function.name.0.last()?.as_ident()
 }
 
-/// The arguments of a call of `mod`.
-fn modulo(function: &Function) -> Option<[Expr; 2]> {
-    if !name_of(function)?.value.eq_ignore_ascii_case("mod") {
+/// A call of a function that DataFusion has not, by what it has.
+fn in_other_words(function: &Function) -> Option<Expr> {
+    let name = name_of(function)?.value.to_ascii_lowercase();
+    if name == "make_interval" {
+        return interval(function);
+    }
+    Some(match (name.as_str(), arguments(function)?.as_slice()) {
+        ("mod", [left, right]) => operation(left.clone(), BinaryOperator::Modulo, right.clone()),
+        ("div", [left, right]) => {
+            let [left, right] = [left, right].map(|side| cast(side.clone(), NUMERIC));
+            let quotient = operation(left, BinaryOperator::Divide, right);
+            call("trunc", [quotient], Vec::new())
+        }
+        ("age", [moment]) => {
+            let midnight = cast(call("current_date", [], Vec::new()), TIMESTAMP);
+            call("age", [midnight, moment.clone()], Vec::new())
+        }
+        ("date_trunc", [unit, moment, zone]) => {
+            let there = call("timezone", [zone.clone(), moment.clone()], Vec::new());
+            let cut = call("date_trunc", [unit.clone(), there], Vec::new());
+            call("timezone", [zone.clone(), cut], Vec::new())
+        }
+        ("isfinite", [moment]) => {
+            let endless =
+                ["infinity", "-infinity"].map(|text| Value::SingleQuotedString(text.to_owned()));
+            Expr::Nested(Box::new(Expr::InList {
+                expr: Box::new(Expr::Nested(Box::new(moment.clone()))),
+                list: endless.map(Expr::value).to_vec(),
+                negated: true,
+            }))
+        }
+        ("encode", [bytes, format]) if is_base64(format) => {
+            let encoded = call("encode", [as_bytes(bytes), text("base64pad")], Vec::new());
+            // A line has 76 letters, and ends after them, unless padding is among these.
+            let lines = [encoded, text("([^=]{76})"), text("\\1\n"), text("g")];
+            call("regexp_replace", lines, Vec::new())
+        }
+        ("encode", [bytes, format]) if is_text(bytes) => {
+            call("encode", [as_bytes(bytes), format.clone()], Vec::new())
+        }
+        _ => return None,
+    })
+}
+
+fn is_base64(format: &Expr) -> bool {
+    let format = is_text(format).then(|| format.to_string());
+    format.is_some_and(|format| format.eq_ignore_ascii_case("'base64'"))
+}
+
+/// A literal as bytes; what has a type stays as it is.
+fn as_bytes(value: &Expr) -> Expr {
+    match is_text(value) {
+        true => cast(value.clone(), DataType::Bytea),
+        false => value.clone(),
+    }
+}
+
+fn text(text: &str) -> Expr {
+    Expr::value(Value::SingleQuotedString(text.to_owned()))
+}
+
+/// The arguments of a call that has no others than plain ones.
+fn arguments(function: &Function) -> Option<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.args else {
         return None;
-    }
-    match &function.args {
-        FunctionArguments::List(list) => match list.args.as_slice() {
-            [
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(left)),
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(right)),
-            ] => Some([left.clone(), right.clone()]),
-            _ => None,
-        },
+    };
+    let arguments = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
         _ => None,
+    });
+    arguments.collect()
+}
+
+/// What `make_interval` adds up: the names of its parameters in their order, and a unit of each.
+const INTERVAL_PARTS: [(&str, &str); 7] = [
+    ("years", "1 year"),
+    ("months", "1 month"),
+    ("weeks", "7 days"),
+    ("days", "1 day"),
+    ("hours", "1 hour"),
+    ("mins", "1 minute"),
+    ("secs", "1 second"),
+];
+
+fn interval(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let parts = list.args.iter().zip(INTERVAL_PARTS);
+    let parts = parts.map(|(argument, (_, unit))| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(count)) => Some((count, unit)),
+        FunctionArg::Named {
+            name,
+            arg: FunctionArgExpr::Expr(count),
+            ..
+        }
+        | FunctionArg::ExprNamed {
+            name: Expr::Identifier(name),
+            arg: FunctionArgExpr::Expr(count),
+            ..
+        } => {
+            let mut parts = INTERVAL_PARTS.iter();
+            let (_, unit) = parts.find(|(part, _)| name.value.eq_ignore_ascii_case(part))?;
+            Some((count, *unit))
+        }
+        _ => None,
+    });
+    let parts: Vec<_> = parts.collect::<Option<_>>()?;
+    let parts = parts.into_iter().map(|(count, unit)| {
+        let unit = cast(text(unit), INTERVAL);
+        operation(count.clone(), BinaryOperator::Multiply, unit)
+    });
+    parts.reduce(|sum, part| operation(sum, BinaryOperator::Plus, part))
+}
+
+/// Whether a collation orders texts by their bytes, as all are ordered here.
+fn is_by_bytes(collation: &ObjectName) -> bool {
+    let name = collation.0.last().and_then(ObjectNamePart::as_ident);
+    name.is_some_and(|name| ["C", "POSIX", "ucs_basic"].contains(&name.value.as_str()))
+}
+
+/// A part of a document by keys and indexes, of which one is a key: an array has none.
+fn part_of_document(document: &Expr, access: &[AccessExpr]) -> Option<Expr> {
+    let steps = access.iter().map(|step| match step {
+        AccessExpr::Subscript(Subscript::Index { index }) => Some(index),
+        _ => None,
+    });
+    let steps: Vec<&Expr> = steps.collect::<Option<_>>()?;
+    let has_key = steps.iter().any(|step| is_text(step));
+    has_key.then(|| {
+        let steps = steps.into_iter();
+        steps.fold(document.clone(), |part, step| {
+            operation(part, BinaryOperator::Arrow, step.clone())
+        })
+    })
+}
+
+/// The first element of a list.
+fn first(list: Expr) -> Expr {
+    Expr::CompoundFieldAccess {
+        root: Box::new(Expr::Nested(Box::new(list))),
+        access_chain: vec![AccessExpr::Subscript(Subscript::Index { index: number(1) })],
     }
+}
+
+/// Whether an expression is a text literal.
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
 }
 
 fn rename(function: &mut Function) {

@@ -3,6 +3,7 @@
 //! ```text
 //! x ISNULL       x IS NULL               it takes ISNULL for a name
 //! TABLE t …      SELECT * FROM t …
+//! d->>-1         d->> -1                 it takes the sign for a part of the operator
 //! ```
 
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -17,6 +18,18 @@ pub(crate) fn readable(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
             readable.push(token.clone());
             continue;
         }
+        if let Token::CustomBinaryOperator(operator) = &token.token
+            && let Some(signed) = before_sign(operator)
+        {
+            for part in [signed, Token::Minus] {
+                readable.push(TokenWithSpan {
+                    token: part,
+                    span: token.span,
+                });
+            }
+            before = Some(&token.token);
+            continue;
+        }
         let mut rest = tokens[place + 1..].iter();
         let after = rest.find(|token| !is_blank(token));
         match words_of(&token.token, before, after.map(|after| &after.token)) {
@@ -29,6 +42,15 @@ pub(crate) fn readable(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         before = Some(&token.token);
     }
     readable
+}
+
+/// What an operator is without a sign at its end, which belongs to what follows.
+fn before_sign(operator: &str) -> Option<Token> {
+    match operator.strip_suffix('-')? {
+        "->" => Some(Token::Arrow),
+        "->>" => Some(Token::LongArrow),
+        _ => None,
+    }
 }
 
 fn is_blank(token: &TokenWithSpan) -> bool {
@@ -92,6 +114,10 @@ mod tests {
             (
                 "SELECT 1 AS isnull, t.isnull, \"isnull\" FROM isnull(1)",
                 "SELECT 1 AS isnull, t.isnull, \"isnull\" FROM isnull(1)",
+            ),
+            (
+                "SELECT d->>-1, d->-1, d - -1 FROM t",
+                "SELECT d ->> -1, d -> -1, d - -1 FROM t",
             ),
             ("TABLE a.t LIMIT 1", "SELECT * FROM a.t LIMIT 1"),
             (

@@ -377,6 +377,49 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     ("select sqrt(16::float8), power(2, 10), ln(1::float8), exp(0::float8)", "4.0|1024.0|0.0|1.0"),
     ("select name || value from v cross join lateral (values ('a', v.a), ('l', v.l::int)) u(name, value) where v.a = 1 order by 1 limit 1", "a1"),
+    (
+        "select encode('\\x01ff', 'hex'), encode('\\x01ff'::bytea, 'base64'), encode('a\\\\b'::bytea, 'hex')",
+        "01ff|Af8=|615c62",
+    ),
+    (
+        "select 'a  '::char(5) = 'a', length('ab  '::char(5)), 'ab'::char, 'ab '::char(4) || '!', 'abc'::char(2)",
+        "true|2|a|ab!|ab",
+    ),
+    (
+        "select date_trunc('week', date '2024-01-03') = timestamptz '2024-01-01 00:00:00+00', \
+         date_trunc('month', date '2024-01-03')::date, pg_typeof(date_trunc('month', f)) from v where a = 1",
+        "true|2024-01-01|timestamp with time zone",
+    ),
+    (
+        "select isfinite(date '2024-01-01'), isfinite('infinity'::timestamp), isfinite(g) from v where a = 1",
+        "true|false|true",
+    ),
+    (
+        "select make_interval(days => 2, hours => 3) = interval '2 days 3 hours', make_interval(1, 2) = interval '14 months'",
+        "true|true",
+    ),
+    (
+        "select substring('foobar' from 'o(.)b'), substring('foobar' from 'o+'), substring('foobar' from 'z'), \
+         substring('foobar' from 2 for 3)",
+        "o|oo|NULL|oob",
+    ),
+    (
+        "select div(7, 2), div(-7.5, 2), mod(7, 3), e collate \"C\" < 'a' collate \"C\" from v where a = 2",
+        "3|-3|1|true",
+    ),
+    (
+        "select pg_typeof(a), pg_typeof(c), pg_typeof(h), pg_typeof(array[a]), pg_typeof(j), pg_typeof(e) from v where a = 1",
+        "integer|numeric|timestamp with time zone|integer[]|uuid|text",
+    ),
+    (
+        "select date_trunc('day', timestamptz '2024-06-01 23:30:00+00', 'Europe/Berlin') = timestamptz '2024-06-01 22:00:00+00'",
+        "true",
+    ),
+    (
+        "select to_char(1234567.891, 'FM9,999,999.00'), to_char(-0.5, '0.00'), to_char(42, '000'), to_char(0.5::float8, '9.99'), \
+         to_char(l, 'FM99%'), to_char(null::int, '9'), to_char(1.5::real, '99.99') from v where a = 1",
+        "1,234,567.89|-0.50| 042|  .50|7%|NULL|  1.50",
+    ),
 ];
 
 #[tokio::test]

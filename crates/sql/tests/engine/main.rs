@@ -10,6 +10,7 @@ mod conditions;
 mod explain;
 mod harness;
 mod joins;
+mod json;
 mod lateral_joins;
 mod lookups;
 mod numbering;
