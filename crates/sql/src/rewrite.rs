@@ -3,7 +3,7 @@
 //! * [`tokens`]: what the parser does not read.
 //! * [`column_names`]: the names of result columns without an alias.
 //! * [`system`]: what clients ask of the system catalogs.
-//! * [`from_functions`]: functions in the place of tables, by [`row_functions`].
+//! * [`from_functions`]: functions in the place of tables, by [`row_functions`]; [`moments`]: series of times.
 //! * [`json_aggregates`]: aggregates that build JSON.
 //! * [`limits`]: FETCH FIRST.
 //! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
@@ -11,6 +11,7 @@
 //! * [`array_arguments`]: columns of arrays where lists are wanted.
 //! * [`value_lists`]: VALUES that name columns.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
+//! * [`row_membership`]: rows among the rows of a subquery.
 //! * [`function_call`]: a call as the parser would give it.
 //!
 //! The others work on the plan, before it is analyzed:
@@ -32,10 +33,12 @@ mod function_call;
 pub(crate) mod json_aggregates;
 pub(crate) mod lateral_joins;
 pub(crate) mod limits;
+mod moments;
 pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod quantified_arrays;
 mod row_functions;
+pub(crate) mod row_membership;
 pub(crate) mod scalar_subqueries;
 pub(crate) mod set_comparisons;
 pub(crate) mod subquery_values;

@@ -27,7 +27,7 @@ use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{
     array_arguments, arrays, column_names, distinct_from, from_functions, json_aggregates, limits,
-    operators, quantified_arrays, tokens, value_lists,
+    operators, quantified_arrays, row_membership, tokens, value_lists,
 };
 use crate::writes::Write;
 
@@ -250,6 +250,7 @@ fn query(mut statement: Ast) -> StatementKind {
     distinct_from::rewrite(&mut statement);
     column_names::add(&mut statement);
     value_lists::rewrite(&mut statement);
+    row_membership::rewrite(&mut statement);
     quantified_arrays::rewrite(&mut statement);
     arrays::rewrite(&mut statement);
     from_functions::rewrite(&mut statement);

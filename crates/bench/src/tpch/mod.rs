@@ -179,7 +179,7 @@ enum Memory {
 /// Runs the experiment, with another scale factor than the scale's if one is given.
 pub fn run(scale: Scale, scale_factor: Option<f64>) -> Result<Results> {
     let plan = Plan::of(scale, scale_factor);
-    let threads = std::thread::available_parallelism()?.get();
+    let threads = thread::available_parallelism()?.get();
     let folder = TempDir::with_prefix("bench-tpch-")?;
     let mut sides = Sides::start(plan, threads, folder.path())?;
     let mut results = Results::new("tpch", plan.name);

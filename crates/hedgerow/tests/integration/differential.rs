@@ -1,4 +1,4 @@
-//! Random queries have PostgreSQL's rows, types and errors.
+//! Random queries, and those that people write, have PostgreSQL's rows, types and errors.
 //!
 //! `HEDGEROW_DIFFERENTIAL_SEED` and `HEDGEROW_DIFFERENTIAL_QUERIES` run other seeds and more of
 //! them; a failure prints the seed of each query.
@@ -7,14 +7,14 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use tempfile::TempDir;
-use testbed::differential::{compare, data};
+use testbed::differential::{compare, compare_written, data};
 use testbed::{Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer};
 
 /// Queries of one test run.
 const QUERIES: u64 = 1_500;
 
 #[test]
-fn random_queries_have_the_outcomes_of_postgresql() -> Result<()> {
+fn queries_have_the_outcomes_of_postgresql() -> Result<()> {
     let postgres = PostgresServer::start(PostgresOptions::default().with("jit", "off"))?;
     let mut source = postgres.connect("postgres")?;
     source.batch_execute(&data::statements())?;
@@ -25,9 +25,13 @@ fn random_queries_have_the_outcomes_of_postgresql() -> Result<()> {
     let mut replica = hedgerow.connect()?;
     let seed = from_environment("HEDGEROW_DIFFERENTIAL_SEED", 1);
     let queries = from_environment("HEDGEROW_DIFFERENTIAL_QUERIES", QUERIES);
-    let report = compare(&mut source, &mut replica, seed, queries)?;
-    println!("{report}");
-    assert_eq!((report.different, report.refused), (0, 0), "{report}");
+    for report in [
+        compare_written(&mut source, &mut replica)?,
+        compare(&mut source, &mut replica, seed, queries)?,
+    ] {
+        println!("{report}");
+        assert_eq!((report.different, report.refused), (0, 0), "{report}");
+    }
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! `nullif` compares as `=` does: -0 is 0, and intervals are as long as each other. DataFusion's compares
-//! bit by bit.
+//! bit by bit. The result is of the first operand's type, not of the one that both are compared in.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF, when};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF, when};
 
 use super::intervals::Span;
 
@@ -65,7 +65,15 @@ impl FunctionRewrite for NullifRewrite {
             false => self.equal(left, right, schema),
         };
         let Some(equal) = equal else {
-            return Ok(Transformed::no(expr));
+            let types = (left.get_type(schema), right.get_type(schema));
+            return Ok(match types {
+                (Ok(left), Ok(right))
+                    if left != right && left.is_integer() && right.is_integer() =>
+                {
+                    Transformed::yes(Expr::Cast(Cast::new(Box::new(expr), left)))
+                }
+                _ => Transformed::no(expr),
+            });
         };
         let null = ScalarValue::try_new_null(&left.get_type(schema)?)?;
         let case = when(equal, Expr::Literal(null, None)).otherwise(left.clone())?;

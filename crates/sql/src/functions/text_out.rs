@@ -7,7 +7,7 @@
 //! 2. operands of `||` that are no texts,
 //! 3. arguments of `concat` and `concat_ws`.
 //!
-//! Casts and `||` tell booleans as `true` and `false`, `concat` as `t` and `f`. The former, and whole numbers, are left to
+//! Casts and `||` tell booleans as `true` and `false`, `concat` as `t` and `f`, and `concat` pads `character(n)`. The former, and whole numbers, are left to
 //! Arrow, which agrees about them.
 //!
 //! The texts are those that a client is sent for the same values ([`protocol::encode`]).
@@ -29,6 +29,7 @@ use datafusion::logical_expr::{
 use protocol::encode::{Cells, EncodeError, Format, wire_type};
 
 use crate::error::SqlError;
+use crate::pg_type;
 
 /// Functions that take values of any type for their texts.
 const CONCATENATIONS: [&str; 2] = ["concat", "concat_ws"];
@@ -162,7 +163,10 @@ impl FunctionRewrite for TextOutRewrite {
             Expr::ScalarFunction(call) if CONCATENATIONS.contains(&call.name()) => {
                 let is_written = |of: &DataType| *of == DataType::Boolean || is_written(of);
                 let args = call.args.into_iter();
-                let args = args.map(|arg| self.written(arg, schema, is_written));
+                let args = args.map(|arg| match is_padded(&arg, schema) {
+                    true => Transformed::yes(self.text(arg)),
+                    false => self.written(arg, schema, is_written),
+                });
                 let args: Vec<_> = args.collect();
                 let transformed = args.iter().any(|arg| arg.transformed);
                 let args = args.into_iter().map(|arg| arg.data).collect();
@@ -177,6 +181,12 @@ impl FunctionRewrite for TextOutRewrite {
 /// `None`: a parameter without a type.
 fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     expr.get_type(schema).ok()
+}
+
+/// Whether values are of `character(n)`, which casts and `||` take without the blanks at its end.
+fn is_padded(expr: &Expr, schema: &DFSchema) -> bool {
+    let field = expr.to_field(schema);
+    field.is_ok_and(|(_, field)| pg_type::field_oid(&field) == pg_type::BPCHAR)
 }
 
 /// Whether `||` joins texts, not arrays or bytes.

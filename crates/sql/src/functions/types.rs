@@ -30,6 +30,10 @@ impl TypePlanner for SqlTypes {
             let length = characters(sql_type);
             let oid = match sql_type {
                 _ if length.is_some() => pg_type::BPCHAR,
+                SqlType::CharacterVarying(_)
+                | SqlType::CharVarying(_)
+                | SqlType::Varchar(_)
+                | SqlType::Nvarchar(_) => pg_type::VARCHAR,
                 SqlType::Uuid => pg_type::UUID,
                 SqlType::JSON => pg_type::JSON,
                 SqlType::JSONB => pg_type::JSONB,

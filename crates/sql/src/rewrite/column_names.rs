@@ -12,8 +12,8 @@ use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Function, Ident, Query, Select, SelectItem, SetExpr, Statement as Ast, Value,
-    VisitMut, VisitorMut,
+    AccessExpr, DataType, Expr, Function, Ident, Query, Select, SelectItem, SetExpr,
+    Statement as Ast, Value, VisitMut, VisitorMut,
 };
 
 /// Stands between a name and its number.
@@ -166,8 +166,19 @@ fn strong_name(expr: &Expr) -> Option<String> {
             _ => "btrim",
         }),
         Expr::AtTimeZone { .. } => fixed("timezone"),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            field_name(access_chain).or_else(|| strong_name(root))
+        }
         _ => None,
     }
+}
+
+/// The last field that is taken of a row.
+fn field_name(access: &[AccessExpr]) -> Option<String> {
+    access.iter().rev().find_map(|step| match step {
+        AccessExpr::Dot(Expr::Identifier(field)) => Some(folded(field)),
+        _ => None,
+    })
 }
 
 fn function_name(function: &Function) -> Option<String> {
@@ -249,6 +260,9 @@ mod tests {
             ("(SELECT max(x) FROM t)", "max"),
             ("EXISTS (SELECT 1)", "exists"),
             ("sum(a) / sum(b)", "?column?"),
+            ("tags[1]", "tags"),
+            ("(array[1, 2])[1]", "array"),
+            ("(f(x)).n", "n"),
         ] {
             let text = named(&format!("SELECT {expression} FROM t"));
             assert!(

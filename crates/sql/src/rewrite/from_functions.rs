@@ -19,6 +19,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::function_call::{call, call_with};
+use super::moments;
 use super::row_functions::{self, GENERATE_SERIES, UNNEST};
 
 /// Functions that give rows.
@@ -58,7 +59,8 @@ impl VisitorMut for Tables {
         let Some(called) = Called::of(factor) else {
             return ControlFlow::Continue(());
         };
-        if called.with_ordinality || called.gives_lists || called.calls.iter().any(names_columns) {
+        let is_lateral = called.calls.iter().any(names_columns);
+        if called.with_ordinality || called.gives_lists || is_lateral || called.is_of_moments() {
             *factor = called.subquery();
         } else if let Some(alias) = &called.alias
             && let [call] = called.calls.as_slice()
@@ -108,6 +110,9 @@ impl VisitorMut for Tables {
                 last_word(&function.name).and_then(|word| row_functions::list(&word))
         {
             function.name = ObjectName::from(vec![Ident::new(rows.list)]);
+            if rows.list == GENERATE_SERIES {
+                moments::typed(function);
+            }
             let unnested = call(UNNEST, [expr.clone()], Vec::new());
             *expr = match rows.element {
                 Some(element) => call(element, [unnested], Vec::new()),
@@ -261,6 +266,12 @@ impl Called {
             alias: alias.clone(),
             with_ordinality,
         })
+    }
+
+    /// Whether it is a series of moments, which DataFusion knows with other types as a table.
+    fn is_of_moments(&self) -> bool {
+        let mut calls = self.calls.iter();
+        calls.any(|call| matches!(call, Expr::Function(function) if moments::is_series(function)))
     }
 
     /// The alias and the only column, if they have different names.

@@ -14,7 +14,10 @@
 //! j['a']                     j -> 'a'                        only a document has keys
 //! substring(t FROM 'p')      (regexp_match(t, 'p'))[1]
 //! isfinite(t)                t NOT IN ('infinity', '-infinity')
-//! age(t)                     age(current_date::timestamp, t)
+//! age(t)                     age(current_date, t)
+//! age(t, u)                  age(t::timestamp, u::timestamp)         it takes no dates
+//! array_length(a, 1)         array_length(a, 1)::int                 and others that count: it has bigints
+//! ~a                         -1 - a
 //! date_trunc(u, t, z)        timezone(z, date_trunc(u, timezone(z, t)))
 //! encode('…', f)             encode('…'::bytea, f)
 //! encode(b, 'base64')        regexp_replace(encode(b, 'base64pad'), …)   in lines, with padding
@@ -27,7 +30,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, CharacterLength, DataType, ExactNumberInfo, Expr,
     Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
-    Statement as Ast, Subscript, TimezoneInfo, Value, VisitMut, VisitorMut,
+    Statement as Ast, Subscript, TimezoneInfo, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 
 use super::function_call::call;
@@ -46,6 +49,15 @@ const INTERVAL: DataType = DataType::Interval {
     fields: None,
     precision: None,
 };
+
+/// Functions that give integers, and bigints in DataFusion.
+const COUNTS: [&str; 5] = [
+    "array_length",
+    "array_ndims",
+    "array_position",
+    "array_upper",
+    "cardinality",
+];
 
 /// A function that is called without parentheses. The parser knows the others.
 const CURRENT_SCHEMA: &str = "current_schema";
@@ -69,6 +81,16 @@ impl VisitorMut for Operators {
                 } else {
                     rename(function);
                 }
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::BitwiseNot,
+                expr: bits,
+            } => {
+                let ones = Expr::UnaryOp {
+                    op: UnaryOperator::Minus,
+                    expr: Box::new(number(1)),
+                };
+                *expr = operation(ones, BinaryOperator::Minus, (**bits).clone());
             }
             Expr::Collate {
                 expr: text,
@@ -235,8 +257,16 @@ fn in_other_words(function: &Function) -> Option<Expr> {
             call("trunc", [quotient], Vec::new())
         }
         ("age", [moment]) => {
-            let midnight = cast(call("current_date", [], Vec::new()), TIMESTAMP);
-            call("age", [midnight, moment.clone()], Vec::new())
+            let midnight = call("current_date", [], Vec::new());
+            let moments = [midnight, moment.clone()].map(|moment| cast(moment, TIMESTAMP));
+            call("age", moments, Vec::new())
+        }
+        ("age", [to, from]) => {
+            let moments = [to, from].map(|moment| cast(moment.clone(), TIMESTAMP));
+            call("age", moments, Vec::new())
+        }
+        (name, _) if COUNTS.contains(&name) => {
+            cast(Expr::Function(function.clone()), DataType::Int(None))
         }
         ("date_trunc", [unit, moment, zone]) => {
             let there = call("timezone", [zone.clone(), moment.clone()], Vec::new());

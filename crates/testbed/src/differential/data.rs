@@ -32,10 +32,11 @@ const TABLES: &str = "
         primary key (k, line)
     );
     create table e (id integer primary key, s text);
+    create table j (k integer primary key, d jsonb, t text);
 ";
 
 /// Every cell but the key's is NULL now and then, with a period of its own.
-const ROWS: &str = "
+const ROWS: &str = r#"
     insert into t select
         g,
         case when g % 7 = 3 then null else (g * 37 % 400) - 200 end,
@@ -60,4 +61,10 @@ const ROWS: &str = "
         case when g % 23 = 0 then null else 'w' || g % 20 end,
         case when g % 25 = 0 then null else date '2020-01-01' + g % 90 end
     from generate_series(1, 300) g;
-";
+    insert into j values
+        (1, '{"a":1,"b":{"c":"x"},"tags":["red","blue"],"n":null,"f":1.50}', 'one'),
+        (2, '{"a":2,"b":{"c":"y","d":[1,{"e":true}]},"tags":[]}', 'two'),
+        (3, '[10,20,"a"]', 'three'),
+        (4, '"text"', null),
+        (5, null, '{"z": 1}');
+"#;

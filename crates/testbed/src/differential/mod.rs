@@ -2,6 +2,7 @@
 //!
 //! 1. [`data`]: tables of many types with NULLs, filled by their source; [`mod@column`]: their columns.
 //! 2. [`grammar`] and [`expression`]: a query from a seed; the same seed gives the same query.
+//!    [`written`]: queries that people write.
 //! 3. [`ask`]: what a server makes of it: column names and types with rows, or an error.
 //! 4. [`judge`]: whether two such outcomes are the same, and which differences are allowed.
 //! 5. [`run`]: as many seeds as wanted, with a report that counts and quotes.
@@ -15,5 +16,6 @@ pub mod expression;
 pub mod grammar;
 pub mod judge;
 pub mod run;
+pub mod written;
 
-pub use run::{Report, compare};
+pub use run::{Report, compare, compare_written};

@@ -8,6 +8,7 @@ use postgres::Client;
 use super::ask::{Outcome, ask};
 use super::grammar::Query;
 use super::judge::{Verdict, judge};
+use super::written;
 
 /// Differences that a report quotes.
 const QUOTED_MAX: usize = 25;
@@ -23,7 +24,7 @@ pub struct Report {
     pub refused: u64,
     /// How many had different outcomes.
     pub different: u64,
-    /// Some of the last two kinds: seed, query and what is wrong.
+    /// Some of the last two kinds: which query, its text and what is wrong.
     pub quoted: Vec<String>,
 }
 
@@ -47,18 +48,31 @@ pub fn compare(
     seed: u64,
     queries: u64,
 ) -> Result<Report> {
+    let queries = seed..seed + queries;
+    let queries = queries.map(|seed| (format!("seed {seed}"), Query::of_seed(seed)));
+    compare_all(postgres, hedgerow, queries)
+}
+
+/// Asks both servers the queries that are [written](written) down.
+pub fn compare_written(postgres: &mut Client, hedgerow: &mut Client) -> Result<Report> {
+    let queries = written::queries().into_iter().enumerate();
+    let queries = queries.map(|(place, query)| (format!("query {}", place + 1), query));
+    compare_all(postgres, hedgerow, queries)
+}
+
+fn compare_all(
+    postgres: &mut Client,
+    hedgerow: &mut Client,
+    queries: impl Iterator<Item = (String, Query)>,
+) -> Result<Report> {
     let mut report = Report::default();
-    for seed in seed..seed + queries {
-        let query = Query::of_seed(seed);
+    for (name, query) in queries {
         let expected = ask(postgres, &query.text);
         let found = ask(hedgerow, &query.text);
         if let Outcome::Failed { code, message } = &found
             && code.is_empty()
         {
-            bail!(
-                "seed {seed}: hedgerow is gone ({message}) after {}",
-                query.text
-            );
+            bail!("{name}: hedgerow is gone ({message}) after {}", query.text);
         }
         report.queries += 1;
         report.errors += u64::from(matches!(expected, Outcome::Failed { .. }));
@@ -77,7 +91,7 @@ pub fn compare(
             let text = &query.text;
             report
                 .quoted
-                .push(format!("seed {seed}, {kind}: {text}\n    {difference}"));
+                .push(format!("{name}, {kind}: {text}\n    {difference}"));
         }
     }
     Ok(report)

@@ -1,0 +1,25 @@
+//! Queries that people write: what random ones do not come upon.
+
+use super::grammar::Query;
+
+/// All of them, in the order of the file.
+pub fn queries() -> Vec<Query> {
+    let lines = include_str!("written.sql").lines();
+    let text: String = lines
+        .filter(|line| !line.starts_with("--"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let queries = text.split(";\n").map(str::trim);
+    let queries = queries.filter(|query| !query.is_empty());
+    queries.map(query).collect()
+}
+
+fn query(text: &str) -> Query {
+    // What orders only a part of a query has a parenthesis behind it.
+    let end = text.rfind(')').map_or(text, |at| &text[at..]);
+    Query {
+        text: text.to_owned(),
+        ordered: end.contains("order by"),
+        lazy: false,
+    }
+}
