@@ -53,7 +53,7 @@ pub fn compare(
     compare_all(postgres, hedgerow, queries)
 }
 
-/// Asks both servers the queries that are [written](written) down.
+/// Asks both servers the queries that are [`written`] down.
 pub fn compare_written(postgres: &mut Client, hedgerow: &mut Client) -> Result<Report> {
     let queries = written::queries().into_iter().enumerate();
     let queries = queries.map(|(place, query)| (format!("query {}", place + 1), query));

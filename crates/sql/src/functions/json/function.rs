@@ -1,7 +1,7 @@
 //! What all functions of JSON have in common: the types that they take and give, and NULLs.
 //!
-//! A function is computed a batch at a time. NULL is what it gives where an argument is NULL, unless it says otherwise
-//! ([`JsonFunction::of_any`]).
+//! A function is computed a batch at a time. Most give NULL where an argument is NULL: they compute the other rows by
+//! [`Arguments::strict_texts`] and its like.
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
