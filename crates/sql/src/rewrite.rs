@@ -12,7 +12,7 @@
 //! * [`value_lists`]: VALUES that name columns.
 //! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
 //! * [`row_membership`]: rows among the rows of a subquery.
-//! * [`function_call`]: a call as the parser would give it.
+//! * [`function_call`], [`casts`]: calls and casts as the parser would give them.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
@@ -25,6 +25,7 @@
 
 pub(crate) mod array_arguments;
 pub(crate) mod arrays;
+mod casts;
 pub(crate) mod column_names;
 pub(crate) mod distinct_from;
 pub(crate) mod empty_tables;

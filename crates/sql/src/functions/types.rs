@@ -51,7 +51,7 @@ impl TypePlanner for SqlTypes {
 }
 
 /// The length of `character(n)`.
-fn characters(sql_type: &SqlType) -> Option<u64> {
+pub(crate) fn characters(sql_type: &SqlType) -> Option<u64> {
     match sql_type {
         SqlType::Char(length) | SqlType::Character(length) => match length {
             Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),

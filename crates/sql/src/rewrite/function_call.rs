@@ -1,4 +1,4 @@
-//! A call of a function as the parser would give it.
+//! A call of a function as the parser would give it, and its arguments.
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
@@ -40,4 +40,16 @@ pub(super) fn call_with(
         over: None,
         within_group: Vec::new(),
     })
+}
+
+/// The arguments of a call that has no others than plain ones.
+pub(super) fn arguments(function: &Function) -> Option<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let arguments = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+        _ => None,
+    });
+    arguments.collect()
 }

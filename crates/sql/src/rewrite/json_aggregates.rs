@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     Statement as Ast, VisitMut, VisitorMut,
 };
 
-use super::function_call::call;
+use super::function_call::{arguments, call};
 
 /// An aggregate, the function of what it is given, and that of all of these.
 const AGGREGATES: [(&str, &str, &str); 4] = [
@@ -48,17 +48,11 @@ fn by_arrays(function: &Function) -> Option<Expr> {
     let mut aggregates = AGGREGATES.iter();
     let (_, of_one, of_all) =
         aggregates.find(|(aggregate, ..)| name.value.eq_ignore_ascii_case(aggregate))?;
+    let part = call(of_one, arguments(function)?, Vec::new());
     let mut function = function.clone();
-    let FunctionArguments::List(list) = &mut function.args else {
-        return None;
-    };
-    let arguments = list.args.drain(..).map(|argument| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument),
-        _ => None,
-    });
-    let arguments: Vec<Expr> = arguments.collect::<Option<_>>()?;
-    let part = call(of_one, arguments, Vec::new());
-    list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(part))];
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(part))];
+    }
     function.name = ObjectName::from(vec![Ident::new("array_agg")]);
     Some(call(of_all, [Expr::Function(function)], Vec::new()))
 }

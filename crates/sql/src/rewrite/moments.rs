@@ -3,10 +3,11 @@
 //! PostgreSQL gives a literal without a type the type of the bound beside it, and a step is an interval. Dates become moments with a time zone.
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    TimezoneInfo, TypedString, Value,
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TimezoneInfo,
+    TypedString,
 };
 
+use super::casts::{cast, is_quoted};
 use super::row_functions::GENERATE_SERIES;
 
 /// Whether a call is of a series whose step is an interval.
@@ -17,7 +18,7 @@ pub(super) fn is_series(function: &Function) -> bool {
         return false;
     };
     let step = list.args.get(2).and_then(value);
-    is_series && step.is_some_and(|step| is_literal(step) || is_interval(step))
+    is_series && step.is_some_and(|step| is_quoted(step) || is_interval(step))
 }
 
 /// Gives the bounds and the step of such a series their types.
@@ -43,9 +44,9 @@ pub(super) fn typed(function: &mut Function) {
             continue;
         };
         match (place, &told) {
-            (2, _) if is_literal(argument) => cast(argument, interval.clone()),
-            (0 | 1, Some(told)) if is_literal(argument) || is_date(argument) => {
-                cast(argument, told.clone());
+            (2, _) if is_quoted(argument) => *argument = cast(argument.clone(), interval.clone()),
+            (0 | 1, Some(told)) if is_quoted(argument) || is_date(argument) => {
+                *argument = cast(argument.clone(), told.clone());
             }
             _ => {}
         }
@@ -70,24 +71,10 @@ fn type_of(bound: &Expr) -> Option<DataType> {
     }
 }
 
-fn is_literal(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
-}
-
 fn is_date(bound: &Expr) -> bool {
     type_of(bound) == Some(DataType::Date)
 }
 
 fn is_interval(step: &Expr) -> bool {
     matches!(step, Expr::Interval(_)) || matches!(type_of(step), Some(DataType::Interval { .. }))
-}
-
-fn cast(value: &mut Expr, to: DataType) {
-    *value = Expr::Cast {
-        kind: CastKind::DoubleColon,
-        expr: Box::new(Expr::Nested(Box::new(value.clone()))),
-        data_type: to,
-        array: false,
-        format: None,
-    };
 }

@@ -28,12 +28,14 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, CharacterLength, DataType, ExactNumberInfo, Expr,
-    Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
+    AccessExpr, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
     Statement as Ast, Subscript, TimezoneInfo, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 
-use super::function_call::call;
+use super::casts::{cast, is_quoted};
+use super::function_call::{arguments, call};
+use crate::functions::types::characters;
 
 /// Functions that DataFusion has by another name than PostgreSQL.
 const NAMES: [(&str, &str); 2] = [
@@ -108,7 +110,7 @@ impl VisitorMut for Operators {
                 substring_from: Some(pattern),
                 substring_for: None,
                 ..
-            } if is_text(pattern) => {
+            } if is_quoted(pattern) => {
                 let arguments = [(**text).clone(), (**pattern).clone()];
                 *expr = first(call("regexp_match", arguments, Vec::new()));
             }
@@ -187,14 +189,7 @@ fn fields_of_row(row: &Expr) -> Option<Vec<Expr>> {
     match row {
         Expr::Tuple(fields) => Some(fields.clone()),
         Expr::Function(function) if name_of(function)?.value.eq_ignore_ascii_case("row") => {
-            let FunctionArguments::List(list) = &function.args else {
-                return None;
-            };
-            let fields = list.args.iter().map(|field| match field {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(field)) => Some(field.clone()),
-                _ => None,
-            });
-            fields.collect()
+            arguments(function)
         }
         _ => None,
     }
@@ -212,31 +207,18 @@ fn all(fields: Vec<Expr>, is: impl Fn(Box<Expr>) -> Expr) -> Expr {
 /// Characters that a text type has at most.
 fn length_max(data_type: &DataType) -> Option<u64> {
     match data_type {
-        DataType::Character(length)
-        | DataType::Char(length)
-        | DataType::CharacterVarying(length)
+        DataType::CharacterVarying(length)
         | DataType::CharVarying(length)
         | DataType::Varchar(length) => match length {
             Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
-            None if matches!(data_type, DataType::Character(_) | DataType::Char(_)) => Some(1),
             _ => None,
         },
-        _ => None,
+        other => characters(other),
     }
 }
 
 fn number(value: u64) -> Expr {
     Expr::value(Value::Number(value.to_string(), false))
-}
-
-fn cast(value: Expr, to: DataType) -> Expr {
-    Expr::Cast {
-        kind: CastKind::DoubleColon,
-        expr: Box::new(Expr::Nested(Box::new(value))),
-        data_type: to,
-        array: false,
-        format: None,
-    }
 }
 
 fn name_of(function: &Function) -> Option<&Ident> {
@@ -288,7 +270,7 @@ fn in_other_words(function: &Function) -> Option<Expr> {
             let lines = [encoded, text("([^=]{76})"), text("\\1\n"), text("g")];
             call("regexp_replace", lines, Vec::new())
         }
-        ("encode", [bytes, format]) if is_text(bytes) => {
+        ("encode", [bytes, format]) if is_quoted(bytes) => {
             call("encode", [as_bytes(bytes), format.clone()], Vec::new())
         }
         _ => return None,
@@ -296,13 +278,13 @@ fn in_other_words(function: &Function) -> Option<Expr> {
 }
 
 fn is_base64(format: &Expr) -> bool {
-    let format = is_text(format).then(|| format.to_string());
+    let format = is_quoted(format).then(|| format.to_string());
     format.is_some_and(|format| format.eq_ignore_ascii_case("'base64'"))
 }
 
 /// A literal as bytes; what has a type stays as it is.
 fn as_bytes(value: &Expr) -> Expr {
-    match is_text(value) {
+    match is_quoted(value) {
         true => cast(value.clone(), DataType::Bytea),
         false => value.clone(),
     }
@@ -310,18 +292,6 @@ fn as_bytes(value: &Expr) -> Expr {
 
 fn text(text: &str) -> Expr {
     Expr::value(Value::SingleQuotedString(text.to_owned()))
-}
-
-/// The arguments of a call that has no others than plain ones.
-fn arguments(function: &Function) -> Option<Vec<Expr>> {
-    let FunctionArguments::List(list) = &function.args else {
-        return None;
-    };
-    let arguments = list.args.iter().map(|argument| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
-        _ => None,
-    });
-    arguments.collect()
 }
 
 /// What `make_interval` adds up: the names of its parameters in their order, and a unit of each.
@@ -379,7 +349,7 @@ fn part_of_document(document: &Expr, access: &[AccessExpr]) -> Option<Expr> {
         _ => None,
     });
     let steps: Vec<&Expr> = steps.collect::<Option<_>>()?;
-    let has_key = steps.iter().any(|step| is_text(step));
+    let has_key = steps.iter().any(|step| is_quoted(step));
     has_key.then(|| {
         let steps = steps.into_iter();
         steps.fold(document.clone(), |part, step| {
@@ -394,11 +364,6 @@ fn first(list: Expr) -> Expr {
         root: Box::new(Expr::Nested(Box::new(list))),
         access_chain: vec![AccessExpr::Subscript(Subscript::Index { index: number(1) })],
     }
-}
-
-/// Whether an expression is a text literal.
-fn is_text(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
 }
 
 fn rename(function: &mut Function) {

@@ -12,10 +12,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Statement as Ast, Value, VisitMut,
-    VisitorMut,
+    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Statement as Ast, Value, VisitMut, VisitorMut,
 };
 use protocol::encode::array;
+
+use super::casts::cast;
 
 /// Puts comparisons in the place of such arrays.
 pub(crate) fn rewrite(statement: &mut Ast) {
@@ -123,7 +124,9 @@ fn elements(array: &Expr) -> Option<Vec<Expr>> {
             ..
         } => {
             let elements = elements(expr)?.into_iter();
-            elements.map(|element| cast(element, of)).collect()
+            elements
+                .map(|element| cast(element, DataType::clone(of)))
+                .collect()
         }
         _ => return None,
     };
@@ -138,16 +141,6 @@ fn literal_elements(text: &str) -> Option<Vec<Expr>> {
         None => Expr::value(Value::Null),
     });
     Some(elements.collect())
-}
-
-fn cast(element: Expr, to: &DataType) -> Expr {
-    Expr::Cast {
-        kind: CastKind::DoubleColon,
-        expr: Box::new(Expr::Nested(Box::new(element))),
-        data_type: to.clone(),
-        array: false,
-        format: None,
-    }
 }
 
 #[cfg(test)]
