@@ -26,8 +26,6 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("an enum as a parameter", "a column of an enum is text"),
     ("a list of enums", "a column of an enum is text"),
     ("placed + $1", "an interval as a parameter is read as text"),
-    ("extra ->", "there are no operators for JSON"),
-    ("texts that come back", "what is cast to jsonb is text"),
     (
         "day = any($1)",
         "a list as a parameter is of numbers or of text",
