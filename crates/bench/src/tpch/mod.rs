@@ -15,6 +15,8 @@
 //! At a large scale PostgreSQL takes minutes for a query and has most of its tables on disk anyway: it does not
 //! warm up, and from disk the others are compared with what it has answered before.
 //!
+//! Of query 21 PostgreSQL is kept from a plan that takes it most of an hour at that scale ([`MISTAKEN`]).
+//!
 //! Each side has as many threads as there are processors. At scale factor 1 everything fits in memory.
 
 mod peer;
@@ -53,6 +55,10 @@ const CHANGES: &str = "
 /// Tells that the changes have arrived.
 const CHANGED: &str = "select (select sum(l_quantity) from lineitem), \
                               (select sum(o_totalprice) from orders)";
+
+/// The query of which PostgreSQL expects one row where millions come, and goes through them for each of 4,000 suppliers: at scale
+/// factor 10 that took 44 minutes, and 98 s without nested loops.
+const MISTAKEN: u8 = 21;
 
 /// Queries of nothing but a scan.
 const SCANS: [u8; 2] = [1, 6];
@@ -115,6 +121,7 @@ struct Sides {
     peers: [(Engine, Peer); 2],
     /// PostgreSQL's answers to queries of the rows as they are.
     expected: BTreeMap<u8, Answer>,
+    is_large: bool,
 }
 
 /// What the peers have.
@@ -248,6 +255,7 @@ impl Sides {
             hedgerow,
             peers,
             expected: BTreeMap::new(),
+            is_large: plan.scale_factor >= LARGE_SCALE_FACTOR,
         })
     }
 
@@ -306,7 +314,11 @@ impl Sides {
         let (answer, ours) = timed(&mut self.replica, &query)?;
         let mut samples = vec![(None, ours)];
         if postgres {
+            if number == MISTAKEN && self.is_large {
+                self.source.batch_execute("set enable_nestloop = off")?;
+            }
             let (expected, theirs) = timed(&mut self.source, &query)?;
+            self.source.batch_execute("reset enable_nestloop")?;
             self.expected.insert(number, expected);
             samples.push((Some(POSTGRES), theirs));
         }
