@@ -89,6 +89,8 @@ pub mod code {
     pub const UNDEFINED_TABLE: &str = "42P01";
     /// No such parameter, or not given.
     pub const UNDEFINED_PARAMETER: &str = "42P02";
+    /// A column is not where it has to be.
+    pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
     /// Nested too deeply.
     pub const STATEMENT_TOO_COMPLEX: &str = "54001";
     /// The disk is full.
@@ -358,6 +360,10 @@ fn from_schema(error: &SchemaError) -> SqlError {
 
 fn from_plan(message: &str) -> SqlError {
     let line = first_line(message);
+    if let Some(position) = position_out_of_bounds(&line) {
+        let message = format!("ORDER BY position {position} is not in select list");
+        return SqlError::new(code::INVALID_COLUMN_REFERENCE, message);
+    }
     let sqlstate = if line.starts_with("Invalid function")
         || line.contains("does not support zero arguments")
         || line.contains("No function matches")
@@ -386,6 +392,12 @@ fn from_plan(message: &str) -> SqlError {
         None => line,
     };
     SqlError::new(sqlstate, message)
+}
+
+/// The `n` of an ORDER BY n that is more than there are columns.
+fn position_out_of_bounds(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("Order by column out of bounds, specified: ")?;
+    rest.split(',').next()
 }
 
 fn from_execution(message: &str) -> SqlError {

@@ -6,7 +6,7 @@
 //! * [`null_counts`]: `num_nulls` and `num_nonnulls`.
 //! * [`nullif`]: `nullif` of floats and intervals.
 //! * [`checked`]: integer arithmetic that notices overflow.
-//! * [`casts`], [`round_to_even`], [`typed_text`]: casts and quoted literals.
+//! * [`casts`], [`round_to_even`], [`typed_text`], [`interval_text`]: casts and quoted literals.
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
 //! * [`array_of`], [`array_operators`]: columns of arrays as lists.
 //! * [`common_type`]: values of which one is taken have one type.
@@ -15,10 +15,16 @@
 //! * [`dates`]: constant dates.
 //! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
 //! * [`from_char`]: `to_date` and `to_timestamp`.
+//! * [`justify`]: intervals whose parts are not longer than the next larger one.
+//! * [`to_number`]: numbers in texts, by the templates of [`to_char`].
+//! * [`regular_expressions`], [`like_escape`]: patterns; [`letter_case`]: `upper` and `lower`.
+//! * [`chr`], [`encodings`]: characters and bytes.
+//! * [`width_bucket`]: the parts of a range. [`degrees`]: `sind` and its like.
 //! * [`float_domains`]: `ln`, `sqrt` and their like, where they have no value.
 //! * [`similar`]: SIMILAR TO.
-//! * [`text_out`]: the texts of values.
+//! * [`text_in`]: texts as values of types that are stored as text. [`text_out`]: the texts of values.
 //! * [`timezone`]: AT TIME ZONE, by [`zone`].
+//! * [`rows`]: rows as values.
 //! * [`operators`]: the operators of dates, times and intervals.
 //! * [`window_counts`]: `row_number` and its like.
 //! * [`whole`], [`sign`]: `trunc`, `ceil`, `floor`, `round` and `sign`.
@@ -35,17 +41,24 @@ mod case_types;
 pub(crate) mod cast_names;
 pub(crate) mod casts;
 pub(crate) mod checked;
+mod chr;
 mod common_type;
 pub(crate) mod dates;
 pub(crate) mod decimal_sums;
+mod degrees;
 pub(crate) mod distinct_order;
 pub(crate) mod division;
+mod encodings;
 pub(crate) mod extract;
 pub(crate) mod float_division;
 mod float_domains;
 mod from_char;
+mod interval_text;
 pub(crate) mod intervals;
 pub(crate) mod json;
+mod justify;
+mod letter_case;
+mod like_escape;
 pub(crate) mod literals;
 mod null_counts;
 mod nullif;
@@ -54,20 +67,25 @@ pub(crate) mod operators;
 mod ordered_sets;
 pub(crate) mod quotient;
 pub(crate) mod quoting;
+mod regular_expressions;
 pub(crate) mod round_to_even;
+pub(crate) mod rows;
 pub(crate) mod session;
 pub(crate) mod short_decimals;
 mod short_sums;
 pub(crate) mod sign;
 mod similar;
+mod text_in;
 mod text_out;
 mod timezone;
 pub(crate) mod to_char;
+mod to_number;
 mod type_name;
 pub(crate) mod typed_text;
 pub(crate) mod types;
 pub(crate) mod whole;
 pub(crate) mod widened;
+mod width_bucket;
 pub(crate) mod window_counts;
 mod zone;
 
@@ -83,6 +101,7 @@ use array_of::ArrayOf;
 use case_types::CaseTypes;
 use casts::CastRewrite;
 use checked::CheckedRewrite;
+use chr::Chr;
 use common_type::{CommonType, OneOf};
 use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
@@ -91,16 +110,21 @@ use float_division::FloatDivisionRewrite;
 use float_domains::InDomain;
 use from_char::{FromChar, Wanted};
 use intervals::{Intervals, Operation};
+use letter_case::LetterCase;
+use like_escape::LikeEscape;
 use literals::LiteralRewrite;
 use nullif::NullifRewrite;
+use rows::Row;
 use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
 use similar::SimilarToEscape;
 use text_out::TextOutRewrite;
 use timezone::Timezone;
 use to_char::ToChar;
+use to_number::{ToNumber, ToNumberRewrite};
 use type_name::TypeName;
 use whole::WholeRewrite;
+use width_bucket::WidthBucket;
 
 /// Adds this crate's functions and rules to a state.
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
@@ -113,6 +137,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(LiteralRewrite))?;
     state.register_function_rewrite(Arc::new(DateRewrite))?;
     state.register_function_rewrite(Arc::new(NullifRewrite::new()))?;
+    state.register_function_rewrite(Arc::new(ToNumberRewrite))?;
     state.register_function_rewrite(Arc::new(WholeRewrite::new()))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;
@@ -132,31 +157,53 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         let function = state.udf(name)?;
         state.register_udf(Arc::new(ScalarUDF::from(InDomain::new(function))))?;
     }
+    for name in letter_case::NAMES {
+        let function = state.udf(name)?;
+        state.register_udf(Arc::new(ScalarUDF::from(LetterCase::new(function))))?;
+    }
     register_alias(state, "ceil", "ceiling")?;
     register_alias(state, "uuid", "gen_random_uuid")?;
     register_aggregate_alias(state, "bool_and", "every")?;
     register_aggregate_alias(state, "var", "variance")?;
     for function in [
         ScalarUDF::from(ArrayOf::new()),
+        ScalarUDF::from(Chr::new()),
         ScalarUDF::from(Extract::new(Form::DatePart)),
         ScalarUDF::from(Intervals::new(Operation::Age)),
         ScalarUDF::from(FromChar::new(Wanted::Date)),
         ScalarUDF::from(FromChar::new(Wanted::Moment)),
+        ScalarUDF::from(LikeEscape::new()),
+        ScalarUDF::from(Row::of_values()),
+        ScalarUDF::from(Row::of_some_table()),
         ScalarUDF::from(Sign::new()),
         ScalarUDF::from(SimilarToEscape::new()),
         ScalarUDF::from(Timezone::new()),
         ScalarUDF::from(ToChar::new()),
+        ScalarUDF::from(ToNumber::new()),
         ScalarUDF::from(TypeName::new()),
+        ScalarUDF::from(WidthBucket::new()),
     ] {
         state.register_udf(Arc::new(function))?;
     }
+    for function in degrees::functions() {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in encodings::functions() {
+        state.register_udf(Arc::new(function))?;
+    }
     for function in json::functions() {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in justify::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in null_counts::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in quoting::functions() {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in regular_expressions::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in window_counts::functions() {

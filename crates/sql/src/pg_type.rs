@@ -15,12 +15,16 @@ pub const INT2_VECTOR: u32 = 22;
 pub const NUMERIC: u32 = 1700;
 /// `uuid`
 pub const UUID: u32 = 2950;
+/// `inet`: an address, and the bits of its network
+pub const INET: u32 = 869;
 /// `json`: as it was written
 pub const JSON: u32 = 114;
 /// `jsonb`: in its one form
 pub const JSONB: u32 = 3802;
 /// `bpchar`: `character(n)`
 pub const BPCHAR: u32 = 1042;
+/// `record`: a row
+pub const RECORD: u32 = 2249;
 
 /// How a parameter of a declared type travels; `None` for an unknown type (0 and 705).
 pub fn data_type(oid: u32) -> Option<DataType> {
@@ -77,6 +81,7 @@ pub fn oid(data_type: &DataType) -> u32 {
         DataType::Timestamp(_, Some(_)) => 1184,
         DataType::Interval(_) | DataType::Duration(_) => 1186,
         DataType::Dictionary(_, value) => oid(value),
+        DataType::Struct(_) => RECORD,
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             array_oid(oid(item.data_type()))
         }
@@ -135,7 +140,7 @@ pub(crate) fn storage(oid: u32) -> (i16, bool, &'static str, &'static str) {
 }
 
 /// Types: a name in the standard's words, and the one in `pg_type`.
-const NAMES: [(u32, &str, &str); 39] = [
+const NAMES: [(u32, &str, &str); 40] = [
     (16, "boolean", "bool"),
     (17, "bytea", "bytea"),
     (18, "\"char\"", "char"),
@@ -152,7 +157,7 @@ const NAMES: [(u32, &str, &str); 39] = [
     (701, "double precision", "float8"),
     (790, "money", "money"),
     (829, "macaddr", "macaddr"),
-    (869, "inet", "inet"),
+    (INET, "inet", "inet"),
     (BPCHAR, "character", "bpchar"),
     (VARCHAR, "character varying", "varchar"),
     (1082, "date", "date"),
@@ -164,6 +169,7 @@ const NAMES: [(u32, &str, &str); 39] = [
     (1560, "bit", "bit"),
     (1562, "bit varying", "varbit"),
     (NUMERIC, "numeric", "numeric"),
+    (RECORD, "record", "record"),
     (2950, "uuid", "uuid"),
     (JSONB, "jsonb", "jsonb"),
     (1000, "ARRAY", "_bool"),

@@ -20,7 +20,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::Statement as Ast;
+use datafusion::sql::sqlparser::ast::{Query as AstQuery, Statement as Ast};
 use futures::StreamExt;
 use lsm::Snapshot;
 use tokio::sync::{mpsc, oneshot};
@@ -34,9 +34,10 @@ use crate::functions::session::SessionFacts;
 use crate::interrupt::Interrupt;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
+use crate::rewrite::written_columns::{WriteOut, written_out};
 use crate::rewrite::{
     column_names, empty_tables, lateral_joins, numbers, scalar_subqueries, set_comparisons,
-    subquery_values,
+    subquery_values, whole_rows,
 };
 use crate::running_queries::RunningQuery;
 use crate::unnested_rows;
@@ -117,6 +118,11 @@ impl Output {
     }
 }
 
+/// Whether a statement failed for two columns of one name, of which `*` may have one.
+fn is_about_names(error: &SqlError) -> bool {
+    [code::DUPLICATE_COLUMN, code::AMBIGUOUS_COLUMN].contains(&error.code)
+}
+
 /// A running query.
 pub(crate) struct Running {
     pub(crate) schema: SchemaRef,
@@ -148,14 +154,8 @@ impl Query {
         state: &SessionState,
         parameters: Vec<Option<Arc<Field>>>,
     ) -> Result<LogicalPlan, SqlError> {
-        let context = self.context(state);
-        let options = ParserOptions::new()
-            .with_parse_float_as_decimal(true)
-            .with_map_string_types_to_utf8view(false);
-        let mut planner_context = PlannerContext::new().with_prepare_param_data_types(parameters);
-        let planner = SqlToRel::new_with_options(&context, options);
-        let plan = planner
-            .sql_statement_to_plan_with_context((*self.statement).clone(), &mut planner_context)?;
+        let plan = self.parsed_plan(state, parameters)?;
+        let plan = whole_rows::resolved(plan)?;
         let plan = numbers::typed(plan)?;
         let plan = empty_tables::pruned(plan)?;
         let plan = set_comparisons::as_exists(plan)?;
@@ -163,6 +163,37 @@ impl Query {
         let plan = scalar_subqueries::single(plan)?;
         let plan = lateral_joins::plain(plan)?;
         Ok(unnested_rows::without_keys(plan)?)
+    }
+
+    /// The plan that DataFusion makes of the statement, or of one that says the same with more of its columns written out.
+    fn parsed_plan(
+        &self,
+        state: &SessionState,
+        parameters: Vec<Option<Arc<Field>>>,
+    ) -> Result<LogicalPlan, SqlError> {
+        let context = self.context(state);
+        let options = ParserOptions::new()
+            .with_parse_float_as_decimal(true)
+            .with_map_string_types_to_utf8view(false);
+        let planner = SqlToRel::new_with_options(&context, options);
+        let planned = |statement: Ast| {
+            let parameters = parameters.clone();
+            let mut context = PlannerContext::new().with_prepare_param_data_types(parameters);
+            planner.sql_statement_to_plan_with_context(statement, &mut context)
+        };
+        let columns = |table: AstQuery| -> Result<Vec<String>, SqlError> {
+            let plan = planned(Ast::Query(Box::new(table)))?;
+            let fields = plan.schema().fields().iter();
+            Ok(fields.map(|field| field.name().clone()).collect())
+        };
+        let statement = written_out(&self.statement, WriteOut::Joins, columns)?;
+        match planned(statement.into_owned()).map_err(SqlError::from) {
+            Err(error) if is_about_names(&error) => {
+                let statement = written_out(&self.statement, WriteOut::Wildcards, columns)?;
+                planned(statement.into_owned()).map_err(|_| error)
+            }
+            plan => plan,
+        }
     }
 
     /// Parameter types and result columns. `declared`: ids of the types that the client named.

@@ -10,9 +10,12 @@
 //! * [`quantified_arrays`]: comparisons with all or any elements of an array.
 //! * [`array_arguments`]: columns of arrays where lists are wanted.
 //! * [`value_lists`]: VALUES that name columns.
-//! * [`arrays`], [`operators`]: expressions that DataFusion knows in another form.
+//! * [`arrays`], [`operators`], [`calls`], [`overlaps`], [`named_moments`]: expressions that DataFusion knows in another form.
+//! * [`whole_rows`]: rows of tables, in the plan, too.
+//! * [`written_columns`]: joins by names, and `*`; it asks what columns tables have, when the statement is planned.
 //! * [`row_membership`]: rows among the rows of a subquery.
-//! * [`function_call`], [`casts`]: calls and casts as the parser would give them.
+//! * [`function_call`], [`casts`], [`operation`], [`made_queries`]: calls, casts, operations and queries as the parser would give them.
+//! * [`names_columns`]: what an expression depends on.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
@@ -25,6 +28,7 @@
 
 pub(crate) mod array_arguments;
 pub(crate) mod arrays;
+mod calls;
 mod casts;
 pub(crate) mod column_names;
 pub(crate) mod distinct_from;
@@ -34,9 +38,14 @@ mod function_call;
 pub(crate) mod json_aggregates;
 pub(crate) mod lateral_joins;
 pub(crate) mod limits;
+mod made_queries;
 mod moments;
+mod named_moments;
+mod names_columns;
 pub(crate) mod numbers;
+mod operation;
 pub(crate) mod operators;
+mod overlaps;
 pub(crate) mod quantified_arrays;
 mod row_functions;
 pub(crate) mod row_membership;
@@ -46,3 +55,5 @@ pub(crate) mod subquery_values;
 pub(crate) mod system;
 pub(crate) mod tokens;
 pub(crate) mod value_lists;
+pub(crate) mod whole_rows;
+pub(crate) mod written_columns;

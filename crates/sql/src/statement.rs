@@ -27,7 +27,7 @@ use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{
     array_arguments, arrays, column_names, distinct_from, from_functions, json_aggregates, limits,
-    operators, quantified_arrays, row_membership, tokens, value_lists,
+    operators, quantified_arrays, row_membership, tokens, value_lists, whole_rows,
 };
 use crate::writes::Write;
 
@@ -254,6 +254,7 @@ fn query(mut statement: Ast) -> StatementKind {
     quantified_arrays::rewrite(&mut statement);
     arrays::rewrite(&mut statement);
     from_functions::rewrite(&mut statement);
+    whole_rows::rewrite(&mut statement);
     json_aggregates::rewrite(&mut statement);
     limits::rewrite(&mut statement);
     operators::rewrite(&mut statement);

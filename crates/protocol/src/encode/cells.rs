@@ -14,8 +14,8 @@ use arrow_array::types::{
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array,
     DurationMicrosecondArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, ListArray, StringArray, StringViewArray, Time64MicrosecondArray,
-    TimestampMicrosecondArray,
+    IntervalMonthDayNanoArray, ListArray, StringArray, StringViewArray, StructArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow_buffer::NullBuffer;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -23,8 +23,8 @@ use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use bytes::{BufMut, BytesMut};
 
-use super::wire_type::{WireType, array_of, nearest, oid};
-use super::{EncodeError, Format, array, binary, datetime, number};
+use super::wire_type::{WireType, array_of, oid, wire_type};
+use super::{EncodeError, Format, array, binary, datetime, number, record};
 
 /// A column of one batch.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ enum Values {
     TextView(StringViewArray),
     Bytes(BinaryArray),
     List(ListArray, Box<Cells>),
+    /// The fields of rows, each a column.
+    Record(Vec<Cells>),
     Other(ArrayRef),
 }
 
@@ -93,7 +95,8 @@ fn canonical(data_type: &DataType) -> Option<DataType> {
         | DataType::Utf8
         | DataType::Utf8View
         | DataType::Binary
-        | DataType::List(_) => data_type.clone(),
+        | DataType::List(_)
+        | DataType::Struct(_) => data_type.clone(),
         _ => return None,
     })
 }
@@ -174,6 +177,7 @@ impl Cells {
                 return put_vector_text(a, child, row, out);
             }
             Values::List(a, child) => return put_list_text(a, child, row, out),
+            Values::Record(fields) => return put_record_text(fields, row, out),
             Values::Other(a) => return put_formatted(a, row, out),
         };
         written.map_err(|_| EncodeError::OutOfRange {
@@ -212,6 +216,7 @@ impl Cells {
             Values::TextView(a) => return self.put_text_in_binary(a.value(row), out),
             Values::Bytes(a) => out.put_slice(a.value(row)),
             Values::List(a, child) => return put_list_binary(a, child, row, out),
+            Values::Record(fields) => return put_record_binary(fields, row, out),
             Values::Other(a) => return put_formatted(a, row, out),
             Values::Decimal128(..) | Values::Decimal256(..) => {
                 let mut text = BytesMut::with_capacity(48);
@@ -271,20 +276,27 @@ impl Values {
             DataType::Utf8View => Self::TextView(array.as_string_view().clone()),
             DataType::Binary => Self::Bytes(array.as_binary::<i32>().clone()),
             DataType::List(_) => Self::list(array.as_list::<i32>(), format)?,
+            DataType::Struct(_) => Self::record(array.as_struct(), format)?,
             _ => Self::Other(array),
         })
     }
 
     fn list(list: &ListArray, format: Format) -> Result<Self, EncodeError> {
-        let element = nearest(list.values().data_type());
-        // Lists of lists and of structures have no element type: their elements are text.
-        let oid = if array_of(element).is_some() {
-            element
-        } else {
-            oid::TEXT
+        let mut element = match list.data_type() {
+            DataType::List(element) => wire_type(element),
+            _ => unreachable!("a list is one"),
         };
-        let child = Cells::new(list.values(), &WireType { oid, modifier: -1 }, format)?;
+        if array_of(element.oid).is_none() {
+            element.oid = oid::TEXT;
+        }
+        let child = Cells::new(list.values(), &element, format)?;
         Ok(Self::List(list.clone(), Box::new(child)))
+    }
+
+    fn record(rows: &StructArray, format: Format) -> Result<Self, EncodeError> {
+        let fields = rows.fields().iter().zip(rows.columns());
+        let fields = fields.map(|(field, column)| Cells::new(column, &wire_type(field), format));
+        Ok(Self::Record(fields.collect::<Result<_, _>>()?))
     }
 }
 
@@ -393,26 +405,102 @@ fn put_list_binary(
     row: usize,
     out: &mut BytesMut,
 ) -> Result<(), EncodeError> {
+    let lengths = lengths(list, child, row)?;
+    let dimensions = lengths.into_iter().map(|length| array::Dimension {
+        length,
+        lower_bound: 1,
+    });
+    let dimensions = dimensions.collect::<Vec<_>>();
+    let has_null = has_null(list, child, row);
+    binary::put_array_header(element_type(child), &dimensions, has_null, out);
+    put_elements(list, child, row, out)
+}
+
+/// The places of a list's elements in its child.
+fn elements(list: &ListArray, row: usize) -> std::ops::Range<usize> {
     let offsets = list.value_offsets();
-    let items = offsets[row] as usize..offsets[row + 1] as usize;
-    let has_null = items.clone().any(|item| child.is_null(item));
-    let dimensions = match offsets[row + 1] - offsets[row] {
-        0 => Vec::new(),
-        length => vec![array::Dimension {
-            length,
-            lower_bound: 1,
-        }],
+    offsets[row] as usize..offsets[row + 1] as usize
+}
+
+/// The length of each dimension, outermost first; none of an empty array. Arrays in an array are of one length.
+fn lengths(list: &ListArray, child: &Cells, row: usize) -> Result<Vec<i32>, EncodeError> {
+    let offsets = list.value_offsets();
+    let length = offsets[row + 1] - offsets[row];
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    let Values::List(inner, grandchild) = &child.values else {
+        return Ok(vec![length]);
     };
-    binary::put_array_header(child.wire_type.oid, &dimensions, has_null, out);
-    for item in items {
-        if child.is_null(item) {
-            out.put_i32(-1);
-        } else if matches!(child.values, Values::List(..)) {
-            // The element type is text then: see `Values::list`.
-            binary::put_sized(out, |out| child.append_text(item, out))?;
-        } else {
-            child.append(item, out)?;
+    let mut of_inner = elements(list, row).map(|item| lengths(inner, grandchild, item));
+    let first = of_inner.next().transpose()?.unwrap_or_default();
+    for others in of_inner {
+        if others? != first {
+            return Err(EncodeError::OutOfRange {
+                type_name: "array dimensions",
+            });
         }
     }
+    Ok([vec![length], first].concat())
+}
+
+fn has_null(list: &ListArray, child: &Cells, row: usize) -> bool {
+    elements(list, row).any(|item| match &child.values {
+        Values::List(inner, grandchild) => has_null(inner, grandchild, item),
+        _ => child.is_null(item),
+    })
+}
+
+/// The type of the innermost elements.
+fn element_type(child: &Cells) -> u32 {
+    match &child.values {
+        Values::List(_, grandchild) => element_type(grandchild),
+        _ => child.wire_type.oid,
+    }
+}
+
+fn put_elements(
+    list: &ListArray,
+    child: &Cells,
+    row: usize,
+    out: &mut BytesMut,
+) -> Result<(), EncodeError> {
+    elements(list, row).try_for_each(|item| match &child.values {
+        Values::List(inner, grandchild) => put_elements(inner, grandchild, item, out),
+        _ => child.append(item, out),
+    })
+}
+
+fn put_record_text(fields: &[Cells], row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
+    let mut text = BytesMut::new();
+    out.put_u8(b'(');
+    for (place, field) in fields.iter().enumerate() {
+        if place > 0 {
+            out.put_u8(b',');
+        }
+        if field.is_null(row) {
+            continue;
+        }
+        text.clear();
+        field.append_text(row, &mut text)?;
+        record::write_field(&String::from_utf8_lossy(&text), out).map_err(|_| {
+            EncodeError::OutOfRange {
+                type_name: "value size",
+            }
+        })?;
+    }
+    out.put_u8(b')');
     Ok(())
+}
+
+/// The number of fields, and each with its type.
+fn put_record_binary(fields: &[Cells], row: usize, out: &mut BytesMut) -> Result<(), EncodeError> {
+    let count = i32::try_from(fields.len()).map_err(|_| EncodeError::OutOfRange {
+        type_name: "record",
+    })?;
+    out.put_i32(count);
+    fields.iter().try_for_each(|field| {
+        out.put_u32(field.wire_type.oid);
+        field.append(row, out)
+    })
 }

@@ -4,7 +4,7 @@
 //!    Arrow column still has that type's storage, otherwise PostgreSQL's nearest.
 //! 2. [`RowEncoder::bind`] brings every column of a batch into one of a few canonical Arrow
 //!    types ([`cells`]).
-//! 3. [`Rows::append`] writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`]) or
+//! 3. [`Rows::append`] writes one row's cells, as text ([`number`], [`datetime`], [`mod@array`], [`record`]) or
 //!    in binary ([`binary`]).
 //!
 //! Invariants: the bytes are exactly those that PostgreSQL sends for the same value and type;
@@ -15,6 +15,7 @@ pub mod binary;
 pub mod cells;
 pub mod datetime;
 pub mod number;
+pub mod record;
 pub mod wire_type;
 
 use arrow_array::RecordBatch;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::types::{Int32Type, IntervalMonthDayNano};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    Array as _, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
     DurationNanosecondArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
     IntervalMonthDayNanoArray, ListArray, NullArray, StringArray, StringViewArray, StructArray,
     Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
@@ -276,18 +276,47 @@ fn lists_are_arrays() {
     assert_eq!(binary(list())[..12], [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 23]);
 }
 
+#[test]
+fn lists_of_lists_are_arrays_of_two_dimensions() {
+    let lists = |rows: [&[i32]; 2]| {
+        let inner = rows.map(|row| Some(row.iter().copied().map(Some).collect::<Vec<_>>()));
+        let inner: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(inner));
+        let offsets = arrow_buffer::OffsetBuffer::from_lengths([inner.len()]);
+        let item = Arc::new(Field::new_list_field(inner.data_type().clone(), true));
+        ListArray::new(item, offsets, inner, None)
+    };
+    let even = lists([&[1, 2], &[3, 4]]);
+    assert_eq!(text(even.clone()), "{{1,2},{3,4}}");
+    let field = Field::new("c", even.data_type().clone(), true);
+    assert_eq!(wire_type(&field).oid, 1007);
+    let mut expected = Vec::new();
+    for part in [2_i32, 0, 23, 2, 1, 2, 1] {
+        expected.extend(part.to_be_bytes());
+    }
+    for element in [1_i32, 2, 3, 4] {
+        expected.extend([4_i32.to_be_bytes(), element.to_be_bytes()].concat());
+    }
+    assert_eq!(binary(even), expected);
+    let uneven = cells(field, Arc::new(lists([&[1], &[2, 3]])), Format::Binary);
+    assert!(uneven[0].is_err(), "arrays in an array are of one length");
+}
+
 fn list_type() -> DataType {
     DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true)))
 }
 
 #[test]
-fn dictionaries_are_their_values_and_structures_are_text() {
+fn dictionaries_are_their_values_and_structures_are_rows() {
     let dictionary: DictionaryArray<Int32Type> = vec!["a", "b", "a"].into_iter().collect();
     assert_eq!(text(dictionary.clone()), "a");
     assert_eq!(binary(dictionary), b"a");
     let fields = Fields::from(vec![Field::new("x", DataType::Int32, true)]);
     let column: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let structure = StructArray::new(fields, vec![column], None);
-    assert_eq!(text(structure.clone()), "{x: 1}");
-    assert_eq!(binary(structure), b"{x: 1}");
+    assert_eq!(text(structure.clone()), "(1)");
+    let mut expected = vec![0, 0, 0, 1];
+    for part in [23_i32, 4, 1] {
+        expected.extend(part.to_be_bytes());
+    }
+    assert_eq!(binary(structure), expected);
 }

@@ -42,13 +42,14 @@ pub mod oid {
     pub const INTERVAL: u32 = 1186;
     pub const TIMETZ: u32 = 1266;
     pub const NUMERIC: u32 = 1700;
+    pub const RECORD: u32 = 2249;
     pub const UUID: u32 = 2950;
     pub const JSONB: u32 = 3802;
     pub const TEXT_ARRAY: u32 = 1009;
 }
 
 /// Element type and array type, for every array type that has a binary form here.
-const ARRAYS: [(u32, u32); 25] = [
+const ARRAYS: [(u32, u32); 26] = [
     (oid::BOOL, 1000),
     (oid::BYTEA, 1001),
     (oid::CHAR, 1002),
@@ -71,6 +72,7 @@ const ARRAYS: [(u32, u32); 25] = [
     (oid::INTERVAL, 1187),
     (oid::NUMERIC, 1231),
     (oid::TIMETZ, 1270),
+    (oid::RECORD, 2287),
     (oid::UUID, 2951),
     (oid::JSONB, 3807),
     (oid::UNKNOWN, oid::TEXT_ARRAY),
@@ -188,8 +190,18 @@ pub fn nearest(data_type: &DataType) -> u32 {
         | DataType::FixedSizeBinary(_) => oid::BYTEA,
         DataType::Dictionary(_, values) => nearest(values),
         DataType::List(child) | DataType::LargeList(child) | DataType::FixedSizeList(child, _) => {
-            array_of(nearest(child.data_type())).unwrap_or(oid::TEXT_ARRAY)
+            array_type(child)
         }
+        DataType::Struct(_) => oid::RECORD,
         _ => oid::TEXT,
     }
+}
+
+/// The array type of elements: an array of arrays is one of more dimensions, of the same type.
+fn array_type(element: &Field) -> u32 {
+    let element = wire_type(element).oid;
+    if element_of(element).is_some() {
+        return element;
+    }
+    array_of(element).unwrap_or(oid::TEXT_ARRAY)
 }

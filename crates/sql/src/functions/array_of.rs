@@ -28,12 +28,25 @@ use crate::table::column::OID_KEY;
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArrayOf {
+    /// What elements are, where no column tells it.
+    element: Option<FieldRef>,
     signature: Signature,
 }
 
 impl ArrayOf {
+    /// Of a column of arrays, whose field tells what they are of.
     pub(crate) fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// Of texts that are cast to an array of such elements.
+    pub(crate) fn texts(element: FieldRef) -> Self {
+        Self::with(Some(element))
+    }
+
+    fn with(element: Option<FieldRef>) -> Self {
         Self {
+            element,
             signature: Signature::any(1, Volatility::Immutable),
         }
     }
@@ -56,6 +69,10 @@ impl ScalarUDFImpl for ArrayOf {
         let field = &args.arg_fields[0];
         if field.data_type().is_list() {
             return Ok(Arc::clone(field));
+        }
+        if let Some(element) = &self.element {
+            let list = DataType::List(Arc::clone(element));
+            return Ok(Arc::new(Field::new(field.name(), list, true)));
         }
         let element = element_field(field)?;
         let oid = pg_type::field_oid(field).to_string();

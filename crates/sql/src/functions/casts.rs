@@ -2,6 +2,7 @@
 //!
 //! * A quoted literal is read as PostgreSQL reads it.
 //! * `numeric` without digits keeps the digits that there are.
+//! * A text becomes an array, a `uuid` or an `inet` by being read.
 //! * A text becomes a `json` or `jsonb` by being read, and a number in such a document an integer as any other number.
 //! * A number becomes an integer by rounding: half away from zero as numeric, to even as
 //!   double precision. Arrow would cut its fraction off.
@@ -18,10 +19,12 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 
+use super::array_of::ArrayOf;
 use super::json::{self, JsonType};
 use super::literals;
 use super::quotient::Digits;
 use super::round_to_even::RoundToEven;
+use super::text_in::TextIn;
 use super::typed_text;
 use super::types::UNCONSTRAINED_SCALE;
 use crate::pg_type;
@@ -35,6 +38,8 @@ pub(crate) struct CastRewrite {
     round_to_even: Arc<ScalarUDF>,
     json_in: Arc<ScalarUDF>,
     jsonb_in: Arc<ScalarUDF>,
+    uuid_in: Arc<ScalarUDF>,
+    inet_in: Arc<ScalarUDF>,
 }
 
 impl CastRewrite {
@@ -43,22 +48,25 @@ impl CastRewrite {
             round_to_even: Arc::new(ScalarUDF::from(RoundToEven::new())),
             json_in: Arc::new(json::reader(JsonType::Json)),
             jsonb_in: Arc::new(json::reader(JsonType::Jsonb)),
+            uuid_in: Arc::new(ScalarUDF::from(TextIn::new(pg_type::UUID))),
+            inet_in: Arc::new(ScalarUDF::from(TextIn::new(pg_type::INET))),
         }
     }
 
-    /// A text that is read as a document.
-    fn document(&self, text: Expr, of: JsonType) -> Expr {
-        let function = match of {
-            JsonType::Json => &self.json_in,
-            JsonType::Jsonb => &self.jsonb_in,
-        };
-        Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), vec![text]))
+    /// The function that reads texts as values of a type that is stored as text, in more spellings than one.
+    fn reader(&self, oid: u32) -> Option<&Arc<ScalarUDF>> {
+        match oid {
+            pg_type::JSON => Some(&self.json_in),
+            pg_type::JSONB => Some(&self.jsonb_in),
+            pg_type::UUID => Some(&self.uuid_in),
+            pg_type::INET => Some(&self.inet_in),
+            _ => None,
+        }
     }
 
     fn rounded(&self, expr: Expr, from: &DataType) -> Expr {
         if from.is_floating() {
-            let function = self.round_to_even.clone();
-            return Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]));
+            return call(&self.round_to_even, expr);
         }
         round(vec![expr])
     }
@@ -89,17 +97,25 @@ impl FunctionRewrite for CastRewrite {
         let Ok((_, from)) = inner.to_field(schema) else {
             return Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field })));
         };
-        let is_document = JsonType::of(pg_type::field_oid(&from));
+        let of = pg_type::field_oid(&from);
         let from = from.data_type().clone();
+        let wanted = pg_type::field_oid(&field);
         let unconstrained = *to == UNCONSTRAINED;
         Ok(match Digits::of(&from) {
-            _ if let Some(wanted) = JsonType::of(pg_type::field_oid(&field))
+            None if let Some(reader) = self.reader(wanted)
                 && from.is_string()
-                && is_document.is_none_or(|known| known != wanted) =>
+                && of != wanted =>
             {
-                Transformed::yes(self.document(*inner, wanted))
+                Transformed::yes(call(reader, *inner))
             }
-            None if is_document == Some(JsonType::Jsonb) && to.is_signed_integer() => {
+            None if let DataType::List(element) = to
+                && from.is_string()
+                && !pg_type::is_array(of) =>
+            {
+                let reader = ScalarUDF::from(ArrayOf::texts(Arc::clone(element)));
+                Transformed::yes(call(&Arc::new(reader), *inner))
+            }
+            None if of == pg_type::JSONB && to.is_signed_integer() => {
                 let number = Expr::Cast(Cast::new(inner, UNCONSTRAINED));
                 let rounded = Box::new(round(vec![number]));
                 Transformed::yes(Expr::Cast(Cast::new_from_field(rounded, field)))
@@ -117,12 +133,22 @@ impl FunctionRewrite for CastRewrite {
     }
 }
 
+fn call(function: &Arc<ScalarUDF>, argument: Expr) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(
+        Arc::clone(function),
+        vec![argument],
+    ))
+}
+
 /// A quoted literal of a type that is stored as text, spelled as its cells are.
 fn respelled(inner: &Expr, field: &Field) -> Result<Option<Expr>> {
     let oid = pg_type::field_oid(field);
     match inner {
         Expr::Literal(ScalarValue::Utf8(Some(text)), _)
-            if matches!(oid, pg_type::UUID | pg_type::JSON | pg_type::JSONB) =>
+            if matches!(
+                oid,
+                pg_type::UUID | pg_type::INET | pg_type::JSON | pg_type::JSONB
+            ) =>
         {
             let text = literals::text_as(text, oid)?;
             let metadata = FieldMetadata::new_from_field(field);

@@ -1,6 +1,8 @@
 //! Values of which one is taken (`coalesce`, `greatest`, `least`, the branches of a CASE) have one type, and a text literal
 //! among them is read as that type.
 //!
+//! Values of a type that is stored as text (`uuid`, `json`, `jsonb`) stay of that type.
+//!
 //! DataFusion makes texts of all (`greatest(9, '10')` was `9`) or refuses them (`coalesce(day, '2024-01-01')`).
 //!
 //! Does not: refuse columns of texts beside others, as PostgreSQL does; they are cast.
@@ -11,6 +13,7 @@ use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
@@ -19,6 +22,8 @@ use datafusion::logical_expr::{
 };
 
 use super::literals::{is_text, typed};
+use super::text_in::TextIn;
+use crate::pg_type;
 
 /// The functions that take one of their arguments.
 pub(crate) const NAMES: [&str; 3] = ["coalesce", "greatest", "least"];
@@ -116,6 +121,9 @@ impl FunctionRewrite for CommonType {
                 Ok(Transformed::yes(Expr::Case(case)))
             }
             Expr::ScalarFunction(call) if NAMES.contains(&call.name()) => {
+                if let Some(typed) = stored_as_text(&call, schema)? {
+                    return Ok(Transformed::yes(typed));
+                }
                 let Some(other) = typed_beside_texts(call.args.iter(), schema) else {
                     return Ok(Transformed::no(Expr::ScalarFunction(call)));
                 };
@@ -127,6 +135,33 @@ impl FunctionRewrite for CommonType {
             other => Ok(Transformed::no(other)),
         }
     }
+}
+
+/// A call whose arguments are of one type that is stored as text, or literals, as of that type.
+fn stored_as_text(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+    let others = call.args.iter().filter(|arg| !is_literal(arg));
+    let types = others.map(|arg| Ok(pg_type::field_oid(&arg.to_field(schema)?.1)));
+    let types: Vec<u32> = types.collect::<Result<_>>()?;
+    let Some(&oid) = types.first() else {
+        return Ok(None);
+    };
+    let is_stored_as_text = matches!(oid, pg_type::UUID | pg_type::JSON | pg_type::JSONB);
+    if !is_stored_as_text || types.iter().any(|other| *other != oid) {
+        return Ok(None);
+    }
+    let mut others = call.args.iter().filter(|arg| !is_literal(arg));
+    let other = others.next().cloned().unwrap_or_default();
+    let args = call.args.iter();
+    let args = args.map(|arg| typed(arg.clone(), &other, schema));
+    let args = args.collect::<Result<Vec<_>>>()?;
+    let call = ScalarFunction::new_udf(Arc::clone(&call.func), args);
+    let as_is = Arc::new(ScalarUDF::from(TextIn::as_is(oid)));
+    let call = ScalarFunction::new_udf(as_is, vec![Expr::ScalarFunction(call)]);
+    Ok(Some(Expr::ScalarFunction(call)))
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.is_null() || is_text(expr))
 }
 
 /// One of the expressions that is no text, if there are text literals beside it.

@@ -5,6 +5,8 @@
 //! compared by more than their letters: `character(n)` without the blanks at its end,
 //! `uuid` without regard to case and hyphens, and `jsonb` in its one form.
 
+use std::net::IpAddr;
+
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -135,7 +137,29 @@ pub(crate) fn text_as(text: &str, oid: u32) -> Result<String, SqlError> {
     match oid {
         pg_type::BPCHAR => Ok(text.trim_end_matches(' ').to_owned()),
         pg_type::UUID => plain_uuid(text),
+        pg_type::INET => plain_inet(text),
         _ => JsonType::of(oid).map_or_else(|| Ok(text.to_owned()), |json| json.read(text)),
+    }
+}
+
+/// An address as PostgreSQL writes it: without the bits of its network if that is the address alone.
+fn plain_inet(text: &str) -> Result<String, SqlError> {
+    let wrong = || {
+        SqlError::new(
+            code::INVALID_TEXT_REPRESENTATION,
+            format!("invalid input syntax for type inet: \"{text}\""),
+        )
+    };
+    let (address, bits) = match text.trim().split_once('/') {
+        Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
+        None => (text.trim(), None),
+    };
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    let bits_max = if address.is_ipv4() { 32 } else { 128 };
+    match bits {
+        Some(bits) if bits > bits_max => Err(wrong()),
+        Some(bits) if bits < bits_max => Ok(format!("{address}/{bits}")),
+        _ => Ok(address.to_string()),
     }
 }
 

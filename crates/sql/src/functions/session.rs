@@ -54,7 +54,11 @@ impl SessionFacts {
             "version" => ("version", text(&format!("PostgreSQL {SERVER_VERSION}"))),
             "pg_backend_pid" => ("pg_backend_pid", ScalarValue::Int32(Some(self.process_id))),
             "pg_is_in_recovery" => ("pg_is_in_recovery", ScalarValue::Boolean(Some(true))),
-            "now" | "current_timestamp" | "transaction_timestamp" | "statement_timestamp" => (
+            "now"
+            | "clock_timestamp"
+            | "current_timestamp"
+            | "transaction_timestamp"
+            | "statement_timestamp" => (
                 "now",
                 ScalarValue::TimestampMicrosecond(Some(self.now_us), Some("+00:00".into())),
             ),

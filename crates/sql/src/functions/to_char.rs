@@ -1,12 +1,10 @@
 //! `to_char` with PostgreSQL's patterns.
 //!
-//! Templates of [moments](moment_template) and of [numbers](number_template) are cut into pieces once; each value is then written piece by
-//! piece.
-//!
-//! Does not: intervals, which are refused (0A000).
+//! Templates of [moments and intervals](moment_template) and of [numbers](number_template) are cut into pieces once; each value is then
+//! written piece by piece.
 
 mod moment_template;
-mod number_template;
+pub(super) mod number_template;
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,8 +12,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, StringBuilder};
 use datafusion::arrow::datatypes::{
-    DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, TimeUnit,
-    TimestampMicrosecondType,
+    DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, IntervalMonthDayNanoType,
+    IntervalUnit, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{
@@ -28,12 +26,13 @@ use number_template::NumberTemplate;
 use crate::error::{SqlError, code};
 
 const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 /// Digits that the two floating types keep (`FLT_DIG` and `DBL_DIG`): more are not shown.
 const FLOAT32_DIGITS: usize = 6;
 const FLOAT64_DIGITS: usize = 15;
 
-/// Writes moments and numbers.
+/// Writes moments, intervals and numbers.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ToChar {
     signature: Signature,
@@ -68,9 +67,7 @@ impl ScalarUDFImpl for ToChar {
                 _,
             ] => arguments[0].clone(),
             [number, _] if number.is_numeric() => DataType::Float64,
-            [DataType::Interval(_) | DataType::Duration(_), _] => {
-                return Err(SqlError::not_supported("to_char of an interval").into());
-            }
+            [DataType::Interval(_) | DataType::Duration(_), _] => INTERVAL,
             _ => {
                 let message = "function to_char does not exist for these arguments";
                 return Err(SqlError::new(code::UNDEFINED_FUNCTION, message).into());
@@ -92,12 +89,16 @@ impl ScalarUDFImpl for ToChar {
         let values = args.args[0].to_array(rows)?;
         let written = match values.data_type() {
             DataType::Timestamp(..) => {
-                let template = |text: &str| Ok(MomentTemplate::new(text));
-                let templates = Templates::new(&args.args[1], template)?;
+                let templates = Templates::new(&args.args[1], template_of_moment)?;
                 moments(&values, &templates)
             }
+            DataType::Interval(_) => {
+                let templates = Templates::new(&args.args[1], template_of_moment)?;
+                intervals(&values, &templates)?
+            }
             _ => {
-                let templates = Templates::new(&args.args[1], NumberTemplate::new)?;
+                let template = |text: &str| NumberTemplate::new(text).map(Some);
+                let templates = Templates::new(&args.args[1], template)?;
                 numbers(&values, &templates)?
             }
         };
@@ -117,14 +118,15 @@ enum Templates<T> {
 }
 
 impl<T> Templates<T> {
-    fn new(texts: &ColumnarValue, cut: impl Fn(&str) -> Result<T, SqlError>) -> Result<Self> {
+    fn new(
+        texts: &ColumnarValue,
+        cut: impl Fn(&str) -> Result<Option<T>, SqlError>,
+    ) -> Result<Self> {
+        let cut = |text: Option<&str>| text.map_or(Ok(None), &cut);
         Ok(match texts {
-            ColumnarValue::Scalar(text) => {
-                Self::One(text.try_as_str().flatten().map(cut).transpose()?)
-            }
+            ColumnarValue::Scalar(text) => Self::One(cut(text.try_as_str().flatten())?),
             ColumnarValue::Array(texts) => {
-                let texts = texts.as_string::<i32>().iter();
-                let templates = texts.map(|text| text.map(&cut).transpose());
+                let templates = texts.as_string::<i32>().iter().map(cut);
                 Self::Each(templates.collect::<Result<_, SqlError>>()?)
             }
         })
@@ -136,6 +138,27 @@ impl<T> Templates<T> {
             Self::Each(templates) => templates[row].as_ref(),
         }
     }
+}
+
+/// No template writes nothing: the text is NULL.
+fn template_of_moment(text: &str) -> Result<Option<MomentTemplate>, SqlError> {
+    Ok((!text.is_empty()).then(|| MomentTemplate::new(text)))
+}
+
+fn intervals(values: &ArrayRef, templates: &Templates<MomentTemplate>) -> Result<ArrayRef> {
+    let mut texts = StringBuilder::new();
+    let mut text = String::new();
+    let intervals = values.as_primitive::<IntervalMonthDayNanoType>();
+    for (row, interval) in intervals.iter().enumerate() {
+        let (Some(interval), Some(template)) = (interval, templates.of(row)) else {
+            texts.append_null();
+            continue;
+        };
+        text.clear();
+        template.write_interval(interval, &mut text)?;
+        texts.append_value(&text);
+    }
+    Ok(Arc::new(texts.finish()))
 }
 
 /// NULL and the infinities have no text.

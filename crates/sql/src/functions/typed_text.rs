@@ -4,16 +4,17 @@
 //! are brought into the one form that Arrow reads. A zone means something only to a timestamp
 //! that has one; elsewhere it is passed over.
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::ScalarValue;
 
+use super::interval_text;
 use crate::error::{SqlError, code};
 use crate::pg_type;
 
 const DECIMAL128_DIGITS: u8 = 38;
 
 /// The value of `text` as a number with the digits that are written, an integer, a date, a
-/// time or bytes; `None` for types that Arrow reads as PostgreSQL does.
+/// time, an interval or bytes; `None` for types that Arrow reads as PostgreSQL does.
 pub(crate) fn value(text: &str, data_type: &DataType) -> Result<Option<ScalarValue>, SqlError> {
     match data_type {
         DataType::Int16 | DataType::Int32 | DataType::Int64 => integer(text, data_type).map(Some),
@@ -21,6 +22,7 @@ pub(crate) fn value(text: &str, data_type: &DataType) -> Result<Option<ScalarVal
         DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(..) => {
             moment(text, data_type).map(Some)
         }
+        DataType::Interval(IntervalUnit::MonthDayNano) => interval(text).map(Some),
         DataType::Binary => bytes(text).map(|bytes| Some(ScalarValue::Binary(Some(bytes)))),
         _ => Ok(None),
     }
@@ -130,6 +132,17 @@ fn hexadecimal(digits: &str) -> Result<Vec<u8>, SqlError> {
     }
     let pairs = digits.chunks_exact(2);
     Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+fn interval(text: &str) -> Result<ScalarValue, SqlError> {
+    let of_type = DataType::Interval(IntervalUnit::MonthDayNano);
+    let (months, days, microseconds) =
+        interval_text::read(text).ok_or_else(|| invalid(text, &of_type))?;
+    let nanoseconds = microseconds.checked_mul(1000).ok_or_else(|| {
+        let message = format!("interval field value out of range: \"{text}\"");
+        SqlError::new(code::DATETIME_FIELD_OVERFLOW, message)
+    })?;
+    Ok(ScalarValue::new_interval_mdn(months, days, nanoseconds))
 }
 
 fn moment(text: &str, data_type: &DataType) -> Result<ScalarValue, SqlError> {

@@ -11,7 +11,7 @@ use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::sql::sqlparser::ast::{
-    CharacterLength, DataType as SqlType, ExactNumberInfo, TimezoneInfo,
+    CharacterLength, DataType as SqlType, ExactNumberInfo, ObjectName, TimezoneInfo,
 };
 
 use crate::pg_type;
@@ -37,6 +37,7 @@ impl TypePlanner for SqlTypes {
                 SqlType::Uuid => pg_type::UUID,
                 SqlType::JSON => pg_type::JSON,
                 SqlType::JSONB => pg_type::JSONB,
+                SqlType::Custom(name, _) => address(name).unwrap_or(pg_type::oid(&data_type)),
                 _ => pg_type::oid(&data_type),
             };
             // Without metadata of its own a cast would keep that of what it casts.
@@ -60,6 +61,13 @@ pub(crate) fn characters(sql_type: &SqlType) -> Option<u64> {
         },
         _ => None,
     }
+}
+
+/// Types of addresses, which are texts to the planner.
+fn address(name: &ObjectName) -> Option<u32> {
+    let name = name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let is_address = matches!(name.as_str(), "inet" | "cidr" | "macaddr");
+    is_address.then(|| pg_type::by_name(&name)).flatten()
 }
 
 fn arrow_type(sql_type: &SqlType) -> Option<DataType> {

@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::ast::{
     TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 
-use super::from_functions::names_columns;
 use super::function_call::call;
+use super::names_columns::names_columns;
 
 /// Puts what DataFusion knows in the place of every array out of a subquery.
 pub(crate) fn rewrite(statement: &mut Ast) {

@@ -2,6 +2,12 @@
 
 use datafusion::sql::sqlparser::ast::{CastKind, DataType, Expr, Value};
 
+/// `interval`, of any units.
+pub(super) const INTERVAL: DataType = DataType::Interval {
+    fields: None,
+    precision: None,
+};
+
 /// `(value)::to`
 pub(super) fn cast(value: Expr, to: DataType) -> Expr {
     Expr::Cast {

@@ -12,8 +12,8 @@ use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DataType, Expr, Function, Ident, Query, Select, SelectItem, SetExpr,
-    Statement as Ast, Value, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, DataType, Expr, Function, Ident, Query, Select, SelectItem,
+    SetExpr, Statement as Ast, Value, VisitMut, VisitorMut,
 };
 
 /// Stands between a name and its number.
@@ -41,7 +41,8 @@ pub(crate) fn result_schema(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-fn unmarked(name: &str) -> &str {
+/// A name without its mark.
+pub(super) fn unmarked(name: &str) -> &str {
     let name = name.split_once(MARK).map_or(name, |(name, _)| name);
     name.strip_prefix(AGAIN).unwrap_or(name)
 }
@@ -74,12 +75,14 @@ fn name_body(body: &mut SetExpr) {
     }
 }
 
-fn name_select(select: &mut Select) {
+/// Gives the unnamed expressions of a select list their names.
+pub(super) fn name_select(select: &mut Select) {
     let mut taken: Vec<String> = Vec::new();
     for item in &mut select.projection {
         match item {
             SelectItem::ExprWithAlias { alias, .. } => {
                 let name = folded(alias);
+                let name = unmarked(&name).to_owned();
                 let times = taken.iter().filter(|other| **other == name).count();
                 if times > 0 {
                     *alias = Ident::with_quote('"', format!("{name}{MARK}{times}"));
@@ -111,7 +114,7 @@ fn name_select(select: &mut Select) {
 }
 
 /// An identifier as names are compared: in lower case unless quoted.
-fn folded(ident: &Ident) -> String {
+pub(super) fn folded(ident: &Ident) -> String {
     if ident.quote_style.is_some() {
         ident.value.clone()
     } else {
@@ -133,6 +136,9 @@ fn weak_name(expr: &Expr) -> Option<String> {
         } => Some(strong_name(expr).unwrap_or_else(|| type_name(data_type))),
         Expr::TypedString(typed) => Some(type_name(&typed.data_type)),
         Expr::Interval(_) => Some("interval".to_owned()),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            field_name(access_chain).or_else(|| name_of(root))
+        }
         Expr::Case { else_result, .. } => {
             let inner = else_result.as_ref().and_then(|inner| strong_name(inner));
             Some(inner.unwrap_or_else(|| "case".to_owned()))
@@ -152,11 +158,18 @@ fn strong_name(expr: &Expr) -> Option<String> {
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => strong_name(inner),
         Expr::Function(function) => function_name(function),
         Expr::Subquery(query) => subquery_name(query),
-        Expr::Exists { .. } => fixed("exists"),
+        Expr::Exists { negated: false, .. } => fixed("exists"),
         Expr::Array(_) => fixed("array"),
+        Expr::BinaryOp {
+            op: BinaryOperator::Overlaps,
+            ..
+        } => fixed("overlaps"),
         Expr::Extract { .. } => fixed("extract"),
         Expr::Position { .. } => fixed("position"),
-        Expr::Substring { .. } => fixed("substring"),
+        Expr::Substring { shorthand, .. } => fixed(match shorthand {
+            true => "substr",
+            false => "substring",
+        }),
         Expr::Overlay { .. } => fixed("overlay"),
         Expr::Ceil { .. } => fixed("ceil"),
         Expr::Floor { .. } => fixed("floor"),
@@ -205,6 +218,7 @@ fn type_name(data_type: &DataType) -> String {
     let text = data_type.to_string().to_ascii_lowercase();
     let base = text.split('(').next().unwrap_or_default().trim();
     let base = base.strip_prefix("pg_catalog.").unwrap_or(base);
+    let base = base.trim_end_matches("[]");
     match base {
         "int" | "integer" => "int4",
         "bigint" => "int8",
@@ -259,9 +273,15 @@ mod tests {
             ("CASE WHEN a THEN 1 ELSE 2::int END", "case"),
             ("(SELECT max(x) FROM t)", "max"),
             ("EXISTS (SELECT 1)", "exists"),
+            ("NOT EXISTS (SELECT 1)", "?column?"),
+            ("substr(a, 2)", "substr"),
+            ("substring(a, 2)", "substring"),
             ("sum(a) / sum(b)", "?column?"),
             ("tags[1]", "tags"),
             ("(array[1, 2])[1]", "array"),
+            ("('{1}'::int[])[1]", "int4"),
+            ("'{1}'::text[]", "text"),
+            ("(a, b) OVERLAPS (c, d)", "overlaps"),
             ("(f(x)).n", "n"),
         ] {
             let text = named(&format!("SELECT {expression} FROM t"));

@@ -12,14 +12,16 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArg, FunctionArguments, Ident, ObjectName,
-    ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement as Ast, TableAlias,
-    TableAliasColumnDef, TableFactor, TableWithJoins, Value, Visit, VisitMut, Visitor, VisitorMut,
+    ObjectNamePart, Query, SelectItem, SetExpr, Statement as Ast, TableAlias, TableAliasColumnDef,
+    TableFactor, TableWithJoins, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
-use super::function_call::{call, call_with};
+use super::function_call::{arguments, call, call_with};
+use super::made_queries::{read, select};
 use super::moments;
+use super::names_columns::names_columns;
 use super::row_functions::{self, GENERATE_SERIES, UNNEST};
 
 /// Functions that give rows.
@@ -81,6 +83,14 @@ impl VisitorMut for Tables {
             && SERIES.contains(&name.as_str())
         {
             alias.columns = vec![column(alias.name.clone())];
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Afterwards, so that nobody visits the series in the subquery.
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let Some(integers) = integers(factor) {
+            *factor = integers;
         }
         ControlFlow::Continue(())
     }
@@ -325,6 +335,56 @@ impl Called {
     }
 }
 
+/// A series between integers that are written, as integers: DataFusion's table has bigints.
+fn integers(factor: &TableFactor) -> Option<TableFactor> {
+    let called = Called::of(factor)?;
+    let ([name], [Expr::Function(function)]) = (called.names.as_slice(), called.calls.as_slice())
+    else {
+        return None;
+    };
+    let arguments = arguments(function)?;
+    let are_integers = name == GENERATE_SERIES && arguments.iter().all(is_integer);
+    if !are_integers || called.with_ordinality {
+        return None;
+    }
+    let name = Ident::new(GENERATE_SERIES);
+    let alias = called.alias;
+    let alias = alias.unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name,
+        columns: Vec::new(),
+        at: None,
+    });
+    let column = alias.columns.first();
+    let column = column.map_or(&alias.name, |column| &column.name);
+    let text =
+        format!("SELECT CAST({column} AS INT) AS {column} FROM {function} AS {column} ({column})");
+    Some(TableFactor::Derived {
+        lateral: false,
+        subquery: Box::new(read(&text)),
+        alias: Some(TableAlias {
+            columns: Vec::new(),
+            ..alias
+        }),
+        sample: None,
+    })
+}
+
+/// Whether an expression is a whole number of 32 bits.
+fn is_integer(expr: &Expr) -> bool {
+    match expr {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => is_integer(expr),
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.parse::<i32>().is_ok(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// `json_to_recordset(d) AS t (a int, …)`, and its like, as a subquery that takes the columns out of documents.
 fn records(factor: &TableFactor) -> Option<TableFactor> {
     let called = Called::of(factor)?;
@@ -384,22 +444,6 @@ fn numbered(rows: Query, names: &[Ident], number: Ident) -> Query {
         select.projection = items;
     }
     query
-}
-
-/// Whether an expression names columns.
-pub(super) fn names_columns(expr: &Expr) -> bool {
-    struct Columns;
-    impl Visitor for Columns {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut Columns).is_break()
 }
 
 /// `generate_subscripts(a, 1)` as the numbers from 1 to the length of `a`, unnested.
@@ -481,24 +525,6 @@ fn one_row(value: Expr, alias: TableAlias) -> TableFactor {
     }
 }
 
-/// `SELECT items`.
-pub(super) fn select(items: Vec<SelectItem>) -> Query {
-    let mut query = read("SELECT 1");
-    if let SetExpr::Select(select) = query.body.as_mut() {
-        let select: &mut Select = select;
-        select.projection = items;
-    }
-    query
-}
-
-/// A query read from text: by hand it would be a page of parts that are not there.
-fn read(text: &str) -> Query {
-    let mut parser = Parser::new(&PostgreSqlDialect {})
-        .try_with_sql(text)
-        .expect("a text of ours has tokens");
-    *parser.parse_query().expect("a text of ours is a query")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -508,11 +534,18 @@ mod tests {
         for (from, expected) in [
             (
                 "SELECT s[i] FROM generate_series(1, 2) AS i, string_to_array('a,b', ',') s",
-                "SELECT s[i] FROM generate_series(1, 2) AS i (i), (SELECT string_to_array('a,b', ',') AS s) s",
+                "SELECT s[i] FROM (SELECT CAST(i AS INT) AS i FROM generate_series(1, 2) AS i (i)) AS i, \
+                 (SELECT string_to_array('a,b', ',') AS s) s",
             ),
             (
                 "SELECT (_pg_expandarray(k)).n FROM t",
                 "SELECT get_field(unnest(_pg_expandarray(k)), 'n') FROM t",
+            ),
+            (
+                "SELECT * FROM generate_series(-1, 3000000000) g, generate_series(1, 3)",
+                "SELECT * FROM generate_series(-1, 3000000000) g (g), \
+                 (SELECT CAST(generate_series AS INT) AS generate_series \
+                 FROM generate_series(1, 3) AS generate_series (generate_series)) AS generate_series",
             ),
             (
                 "SELECT generate_subscripts(k, 1) FROM t",

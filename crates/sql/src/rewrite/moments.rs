@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     TypedString,
 };
 
-use super::casts::{cast, is_quoted};
+use super::casts::{INTERVAL, cast, is_quoted};
 use super::row_functions::GENERATE_SERIES;
 
 /// Whether a call is of a series whose step is an interval.
@@ -35,16 +35,12 @@ pub(super) fn typed(function: &mut Function) {
         Some(DataType::Date) => Some(DataType::Timestamp(None, TimezoneInfo::Tz)),
         told => told,
     };
-    let interval = DataType::Interval {
-        fields: None,
-        precision: None,
-    };
     for (place, argument) in list.args.iter_mut().enumerate() {
         let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
             continue;
         };
         match (place, &told) {
-            (2, _) if is_quoted(argument) => *argument = cast(argument.clone(), interval.clone()),
+            (2, _) if is_quoted(argument) => *argument = cast(argument.clone(), INTERVAL),
             (0 | 1, Some(told)) if is_quoted(argument) || is_date(argument) => {
                 *argument = cast(argument.clone(), told.clone());
             }

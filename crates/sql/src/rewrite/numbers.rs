@@ -8,6 +8,8 @@
 //! It runs before values take the places of parameters, which have types of their own. LIMIT and
 //! OFFSET are bigints whatever is written; their parameters learn it here. The terms of a
 //! recursive query keep their types, on which they have agreed before.
+//!
+//! A function of integers that DataFusion has for bigints only gives integers again.
 
 use std::sync::Arc;
 
@@ -18,7 +20,13 @@ use datafusion::logical_expr::expr::{AggregateFunction, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Limit, Subquery, Union};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
+
+/// Functions that give integers if they are given integers, and bigints in DataFusion.
+const OF_INTEGERS: [&str; 2] = ["gcd", "lcm"];
+
+/// The one of them that gives a list.
+const SERIES: &str = "generate_series";
 
 /// The most digits of a literal with an exponent that is written out.
 const DECIMAL128_DIGITS: u8 = 38;
@@ -39,8 +47,9 @@ fn node(plan: LogicalPlan, around: &[DFSchema]) -> Result<LogicalPlan> {
     if let LogicalPlan::Limit(limit) = plan {
         return Ok(LogicalPlan::Limit(counted(limit)));
     }
+    let schema = merge_schema(&plan.inputs());
     let mut inside = around.to_vec();
-    inside.push(merge_schema(&plan.inputs()));
+    inside.push(schema.clone());
     let names = NamePreserver::new(&plan);
     let plan = plan
         .map_subqueries(|subquery| within(subquery, &inside))?
@@ -48,7 +57,8 @@ fn node(plan: LogicalPlan, around: &[DFSchema]) -> Result<LogicalPlan> {
     let plan = plan
         .map_expressions(|expr| {
             let name = names.save(&expr);
-            let typed = expr.transform_down(|expr| Ok(one(expr, around)))?;
+            let typed = expr.transform_down(|expr| Ok(one(expr, around)))?.data;
+            let typed = typed.transform_up(|expr| Ok(of_integers(expr, &schema)))?;
             Ok(typed.update_data(|expr| name.restore(expr)))
         })?
         .data;
@@ -98,6 +108,29 @@ fn one(expr: Expr, around: &[DFSchema]) -> Transformed<Expr> {
         }
         other => Transformed::no(other),
     }
+}
+
+/// A call that gives bigints out of integers, as integers.
+fn of_integers(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let Expr::ScalarFunction(call) = &expr else {
+        return Transformed::no(expr);
+    };
+    let integer = DataType::Int32;
+    let gives = match call.func.name() {
+        SERIES => DataType::new_list(integer, true),
+        name if OF_INTEGERS.contains(&name) => integer,
+        _ => return Transformed::no(expr),
+    };
+    let is_integer = |argument: &Expr| {
+        matches!(
+            argument.get_type(schema),
+            Ok(DataType::Int16 | DataType::Int32)
+        )
+    };
+    if !call.args.iter().all(is_integer) {
+        return Transformed::no(expr);
+    }
+    Transformed::yes(Expr::Cast(Cast::new(Box::new(expr), gives)))
 }
 
 fn counts_rows(call: &AggregateFunction) -> bool {

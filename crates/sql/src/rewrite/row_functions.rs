@@ -35,10 +35,12 @@ const fn documents(list: &'static str, element: &'static str) -> Rows {
 }
 
 /// Functions by the names that they are called by.
-const LISTS: [(&str, Rows); 13] = [
+const LISTS: [(&str, Rows); 15] = [
     (GENERATE_SERIES, rows(GENERATE_SERIES)),
     (expanded::NAME, rows(expanded::NAME)),
     ("string_to_table", rows("string_to_array")),
+    ("regexp_matches", rows("regexp_matches")),
+    ("regexp_split_to_table", rows("regexp_split_to_array")),
     (
         "json_array_elements",
         documents("json_array_elements", "json_as_is"),

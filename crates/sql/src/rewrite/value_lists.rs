@@ -15,7 +15,8 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 
-use super::from_functions::{names_columns, select};
+use super::made_queries::select;
+use super::names_columns::names_columns;
 
 /// Puts queries in the place of such lists.
 pub(crate) fn rewrite(statement: &mut Ast) {

@@ -190,11 +190,16 @@ fn joined(make: &mut Expressions<'_>) -> Query {
         "o.k = t.id and o.line = 1",
     ]);
     let condition = make.of(Type::Boolean, 2);
-    match make.random.random_range(0..3) {
+    let by_name = "(select t_id as id, o.* from o) as o using (id)";
+    match make.random.random_range(0..5) {
         0 => unordered(format!(
             "select {list} from t {join} o on {on} where {condition}"
         )),
-        1 => unordered(format!("select {list} from t {join} o on {on}")),
+        1 => unordered(format!("select *, {list} from t {join} {by_name}")),
+        2 => unordered(format!(
+            "select id, count(*), sum(o.amount) from t {join} {by_name} where {condition} group by id"
+        )),
+        3 => unordered(format!("select {list} from t {join} o on {on}")),
         _ => unordered(format!(
             "select t.b, count(*), sum(o.amount), min(o.due) from t {join} o on {on} group by t.b"
         )),

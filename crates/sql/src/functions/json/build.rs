@@ -2,7 +2,7 @@
 //!
 //! | function | gives |
 //! |---|---|
-//! | `to_json(v)`, `array_to_json(v)` | a value as a document; NULL of NULL |
+//! | `to_json(v)`, `array_to_json(v)`, `row_to_json(v)` | a value as a document; NULL of NULL |
 //! | `json_build_object(k, v, …)`, `json_build_array(v, …)` | an object, an array |
 //! | `json_in(text)` | the document that a text is |
 //! | `json_as_is(text)` | the same, of a text that is known to be one |
@@ -12,7 +12,7 @@
 //! The last five have no names in PostgreSQL: [`json_aggregates`](crate::rewrite::json_aggregates) puts four of them around `array_agg`, which knows
 //! orders, filters and windows, and [`from_functions`](crate::rewrite::from_functions) the other around elements.
 //!
-//! Numbers and booleans are written as such, documents as they are, times as ISO 8601 has them, arrays as arrays, and
+//! Numbers and booleans are written as such, documents as they are, times as ISO 8601 has them, arrays as arrays, rows as objects, and
 //! anything else as a string. A `jsonb` is in its one form, and a `json` has the blanks that PostgreSQL puts there.
 
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ use bytes::BytesMut;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
-use datafusion::common::cast::{as_list_array, as_string_array};
+use datafusion::common::cast::{as_list_array, as_string_array, as_struct_array};
 use protocol::encode::array::{self, ArrayLiteral};
 use protocol::encode::wire_type::element_of;
 use protocol::encode::{Cells, Format, wire_type};
@@ -89,14 +89,13 @@ pub(super) fn functions() -> Vec<JsonFunction> {
             ),
         ]
     };
-    let array = JsonFunction::new(
-        "array_to_json",
-        &[Takes::Any],
-        Gives::Document(JsonType::Json),
-        to_json::<false>,
-    );
+    let of_structure = |name| {
+        let gives = Gives::Document(JsonType::Json);
+        JsonFunction::new(name, &[Takes::Any], gives, to_json::<false>)
+    };
+    let of_structures = ["array_to_json", "row_to_json"].map(of_structure);
     let functions = JsonType::ALL.into_iter().flat_map(of);
-    functions.chain([array]).collect()
+    functions.chain(of_structures).collect()
 }
 
 /// The function that reads a text as a document.
@@ -145,11 +144,18 @@ fn to_json<const JSONB: bool>(arguments: &Arguments) -> Result<ArrayRef> {
 
 fn value<const JSONB: bool>(arguments: &Arguments) -> Result<ArrayRef> {
     let values = Values::of(arguments, 0, of_type::<JSONB>())?;
+    let begins_a_line = !JSONB && values.is_structured();
     texts(arguments.rows, |row, text| {
+        if begins_a_line && !values.is_null(row) {
+            text.push_str(LINE);
+        }
         values.write(row, text)?;
         Ok(true)
     })
 }
+
+/// What PostgreSQL writes between a comma and an array or a row in `json_agg`.
+const LINE: &str = "\n ";
 
 fn read<const JSONB: bool>(arguments: &Arguments) -> Result<ArrayRef> {
     let written = arguments.texts(0)?;
@@ -241,10 +247,10 @@ fn joined(
         let parts = lists.value(row);
         text.push_str(begin);
         for (place, part) in as_string_array(&parts)?.iter().flatten().enumerate() {
-            if place > 0 {
-                text.push_str(", ");
+            match place {
+                0 => text.push_str(part.strip_prefix(LINE).unwrap_or(part)),
+                _ => text.extend([", ", part]),
             }
-            text.push_str(part);
         }
         text.push_str(end);
         finish(text)
@@ -286,6 +292,8 @@ enum Form {
     String,
     /// Elements, each as it is written.
     List(Box<Values>),
+    /// The names of fields and their values.
+    Row(Vec<(String, Values)>),
     /// Arrays that are texts, whose elements are of this type.
     Array(u32),
 }
@@ -316,6 +324,13 @@ impl Values {
                 let elements = as_list_array(values)?.values();
                 Form::List(Box::new(Self::new(item, elements, of)?))
             }
+            DataType::Struct(fields) => {
+                let columns = fields.iter().zip(as_struct_array(values)?.columns());
+                let columns = columns.map(|(field, values)| {
+                    Ok((field.name().clone(), Self::new(field, values, of)?))
+                });
+                Form::Row(columns.collect::<Result<_>>()?)
+            }
             _ => Form::of_type(pg_type::field_oid(field)),
         };
         let cells = Cells::new(values, &wire_type(field), Format::Text);
@@ -329,6 +344,11 @@ impl Values {
 
     fn is_null(&self, row: usize) -> bool {
         self.cells.is_null(row)
+    }
+
+    /// Whether they are arrays or rows.
+    fn is_structured(&self) -> bool {
+        matches!(self.form, Form::List(_) | Form::Array(_) | Form::Row(_))
     }
 
     /// The value as a text.
@@ -350,10 +370,36 @@ impl Values {
             out.push_str("null");
             return Ok(());
         }
-        if let Form::List(elements) = &self.form {
-            return self.write_list(row, elements, out);
+        match &self.form {
+            Form::List(elements) => self.write_list(row, elements, out),
+            Form::Row(fields) => self.write_row(row, fields, out),
+            form => write_text(&self.text(row)?, form, self.of, out),
         }
-        write_text(&self.text(row)?, &self.form, self.of, out)
+    }
+
+    /// An object, which has no blanks in a `json`.
+    fn write_row(
+        &self,
+        row: usize,
+        fields: &[(String, Self)],
+        out: &mut String,
+    ) -> Result<(), SqlError> {
+        let start = out.len();
+        out.push('{');
+        for (place, (name, values)) in fields.iter().enumerate() {
+            if place > 0 {
+                out.push(',');
+            }
+            write_string(name, out);
+            out.push(':');
+            values.write(row, out)?;
+        }
+        out.push('}');
+        if self.of == JsonType::Jsonb {
+            let document = canonical::canonical(&out[start..])?;
+            out.replace_range(start.., &document);
+        }
+        Ok(())
     }
 
     fn write_list(&self, row: usize, elements: &Self, out: &mut String) -> Result<(), SqlError> {
@@ -387,7 +433,7 @@ fn write_text(text: &str, form: &Form, of: JsonType, out: &mut String) -> Result
             })?;
             write_literal(&literal, &Form::of_type(*element), of, out)?;
         }
-        Form::Number | Form::String | Form::List(_) => write_string(text, out),
+        Form::Number | Form::String | Form::List(_) | Form::Row(_) => write_string(text, out),
     }
     Ok(())
 }

@@ -9,9 +9,13 @@
 //! 3. Its sign stands before the first digit, or where the template says.
 //! 4. With `FM`, zeros at the end of the fraction are left out, except where the template has `0`.
 //!
-//! Signs, points and separators are those of the locale C.
+//! Signs, points and separators are those of the locale C. [`reading`] goes the other way, from a text to a number.
 //!
 //! Does not: `V`, `EEEE` and `RN`, which are refused.
+
+mod reading;
+
+pub(in crate::functions) use reading::Number;
 
 use crate::error::{SqlError, code};
 
@@ -72,7 +76,7 @@ enum SignPlace {
 
 /// A template.
 #[derive(Debug, Default)]
-pub(super) struct NumberTemplate {
+pub(in crate::functions) struct NumberTemplate {
     nodes: Vec<Node>,
     places_before: usize,
     places_behind: usize,
@@ -91,20 +95,30 @@ pub(super) struct NumberTemplate {
 
 impl NumberTemplate {
     pub(super) fn new(text: &str) -> Result<Self, SqlError> {
+        let refused = |word: &str| SqlError::not_supported(format!("to_char with {word}"));
+        Self::cut(text, refused)
+    }
+
+    /// `refused` tells why a word is not known.
+    fn cut(text: &str, refused: impl Fn(&str) -> SqlError) -> Result<Self, SqlError> {
         let mut template = Self::default();
         let mut places_before_sign = 0;
         let (mut has_minus, mut has_plus) = (false, false);
         for node in nodes(text) {
-            let signs = template.sign.is_some() || has_minus || has_plus || template.brackets;
+            let own_signs = has_minus || has_plus;
             match node {
-                Node::Place { .. } if template.brackets => {
-                    return Err(wrong("\"9\" must be ahead of \"PR\""));
+                Node::Place { zero } if template.brackets => {
+                    let digit = if zero { '0' } else { '9' };
+                    return Err(wrong(&format!("\"{digit}\" must be ahead of \"PR\"")));
                 }
                 Node::Place { zero } => template.add_place(zero),
                 Node::Point if template.has_point => return Err(wrong("multiple decimal points")),
                 Node::Point => template.has_point = true,
                 Node::FillMode => template.fill_mode = true,
-                Node::SignOfPlaces | Node::Brackets if signs => {
+                Node::SignOfPlaces if template.sign.is_some() => {
+                    return Err(wrong("cannot use \"S\" twice"));
+                }
+                Node::SignOfPlaces if own_signs || template.brackets => {
                     return Err(wrong(
                         "cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together",
                     ));
@@ -116,16 +130,24 @@ impl NumberTemplate {
                         false => SignPlace::Before,
                     });
                 }
+                Node::Brackets if own_signs || template.sign.is_some() => {
+                    return Err(wrong(
+                        "cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together",
+                    ));
+                }
                 Node::Brackets => template.brackets = true,
                 Node::Minus | Node::Plus | Node::Sign if template.sign.is_some() => {
-                    return Err(wrong("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\" together"));
+                    let word = match node {
+                        Node::Minus => "MI",
+                        Node::Plus => "PL",
+                        _ => "SG",
+                    };
+                    return Err(wrong(&format!("cannot use \"S\" and \"{word}\" together")));
                 }
                 Node::Minus => has_minus = true,
                 Node::Plus => has_plus = true,
                 Node::Sign => (has_minus, has_plus) = (true, true),
-                Node::Refused(word) => {
-                    return Err(SqlError::not_supported(format!("to_char with {word}")));
-                }
+                Node::Refused(word) => return Err(refused(word)),
                 _ => {}
             }
             template.nodes.push(node);

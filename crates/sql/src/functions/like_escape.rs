@@ -1,0 +1,120 @@
+//! `like_escape(pattern, escape)`: a pattern of LIKE whose escape character is the backslash.
+//!
+//! DataFusion knows no other. In `a LIKE like_escape('50!%', '!')` the pattern is `50\%`.
+//!
+//! An escape character that ends the pattern is an error here, whatever the text is; to PostgreSQL only where a text is like the pattern
+//! up to there, and goes on.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::StringArray;
+use datafusion::arrow::array::cast::AsArray;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::error::{SqlError, code};
+
+/// The function.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LikeEscape {
+    signature: Signature,
+}
+
+impl LikeEscape {
+    pub(crate) fn new() -> Self {
+        Self {
+            signature: Signature::uniform(2, vec![DataType::Utf8], Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for LikeEscape {
+    fn name(&self) -> &str {
+        "like_escape"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
+        let constant = args.args.iter().all(is_scalar);
+        let rows = if constant { 1 } else { args.number_rows };
+        let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
+        let (patterns, escapes) = (patterns?, escapes?);
+        let pairs = patterns
+            .as_string::<i32>()
+            .iter()
+            .zip(escapes.as_string::<i32>());
+        let escaped = pairs.map(|(pattern, escape)| match (pattern, escape) {
+            (Some(pattern), Some(escape)) => escaped(pattern, escape).map(Some),
+            _ => Ok(None),
+        });
+        let escaped: StringArray = escaped.collect::<Result<_, SqlError>>()?;
+        if constant {
+            let value = ScalarValue::try_from_array(&escaped, 0)?;
+            return Ok(ColumnarValue::Scalar(value));
+        }
+        Ok(ColumnarValue::Array(Arc::new(escaped)))
+    }
+}
+
+/// The pattern with backslashes in the place of `escape`, which is a character or nothing.
+fn escaped(pattern: &str, escape: &str) -> Result<String, SqlError> {
+    let wrong = |message| SqlError::new(code::INVALID_ESCAPE_SEQUENCE, message);
+    let mut characters = escape.chars();
+    let (escape, None) = (characters.next(), characters.next()) else {
+        return Err(wrong("invalid escape string")
+            .with_hint("Escape string must be empty or one character."));
+    };
+    let mut out = String::with_capacity(pattern.len());
+    let mut is_escaped = false;
+    for character in pattern.chars() {
+        if Some(character) == escape && !is_escaped {
+            out.push('\\');
+            is_escaped = true;
+            continue;
+        }
+        if character == '\\' && !is_escaped {
+            out.push('\\');
+        }
+        out.push(character);
+        is_escaped = false;
+    }
+    if is_escaped {
+        return Err(wrong("LIKE pattern must not end with escape character"));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_character_gives_way_to_the_backslash() {
+        let of = |pattern, escape| escaped(pattern, escape).expect("a pattern");
+        assert_eq!(of("a!%b!!c\\d!e", "!"), "a\\%b\\!c\\\\d\\e");
+        assert_eq!(of("a\\b", ""), "a\\\\b");
+        assert_eq!(of("a\\%\\\\", "\\"), "a\\%\\\\");
+        assert_eq!(of("aä_ä%", "ä"), "a\\_\\%");
+    }
+
+    #[test]
+    fn what_escapes_nothing_is_refused() {
+        let error = |pattern, escape| escaped(pattern, escape).expect_err("wrong").message;
+        assert_eq!(error("a", "!!"), "invalid escape string");
+        assert_eq!(
+            error("a!", "!"),
+            "LIKE pattern must not end with escape character"
+        );
+    }
+}
