@@ -7,10 +7,13 @@
 
 use std::fmt;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::sql::sqlparser::parser::ParserError;
 use lsm::StoreError;
+
+use crate::pg_type;
 
 /// Why a statement failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,20 @@ pub mod code {
     pub const INVALID_ARGUMENT_FOR_LOG: &str = "2201E";
     /// A root or power that there is not.
     pub const INVALID_ARGUMENT_FOR_POWER: &str = "2201F";
+    /// A NULL where a value is needed.
+    pub const NULL_VALUE_NOT_ALLOWED: &str = "22004";
+    /// No such element, or no such array.
+    pub const ARRAY_SUBSCRIPT_ERROR: &str = "2202E";
+    /// A pattern that is none.
+    pub const INVALID_REGULAR_EXPRESSION: &str = "2201B";
+    /// More than there can be.
+    pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
+    /// Bytes that are no text.
+    pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
+    /// A character that an encoding has not.
+    pub const UNTRANSLATABLE_CHARACTER: &str = "22P05";
+    /// `width_bucket` of what is no range.
+    pub const INVALID_ARGUMENT_FOR_WIDTH_BUCKET: &str = "2201G";
     /// A setting's value is not one of those allowed.
     pub const INVALID_PARAMETER_VALUE: &str = "22023";
     /// An escape that is more than one character.
@@ -137,6 +154,16 @@ impl SqlError {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// There is no function of this name that takes such arguments.
+    pub(crate) fn undefined_function(name: &str, arguments: &[DataType]) -> Self {
+        let types = arguments
+            .iter()
+            .map(|of| pg_type::names(pg_type::oid(of)).0);
+        let types = types.collect::<Vec<_>>().join(", ");
+        let message = format!("function {name}({types}) does not exist");
+        Self::new(code::UNDEFINED_FUNCTION, message)
     }
 
     /// No such table.

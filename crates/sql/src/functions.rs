@@ -5,6 +5,7 @@
 //! * [`quotient`], [`division`]: division of decimals; [`float_division`]: of floats.
 //! * [`null_counts`]: `num_nulls` and `num_nonnulls`.
 //! * [`nullif`]: `nullif` of floats and intervals.
+//! * [`constant_call`]: what is computed once a batch.
 //! * [`checked`]: integer arithmetic that notices overflow.
 //! * [`casts`], [`round_to_even`], [`typed_text`], [`interval_text`]: casts and quoted literals.
 //! * [`case_types`]: the branches of a CASE agree on a type; [`cast_names`]: names that tell casts.
@@ -43,6 +44,7 @@ pub(crate) mod casts;
 pub(crate) mod checked;
 mod chr;
 mod common_type;
+mod constant_call;
 pub(crate) mod dates;
 pub(crate) mod decimal_sums;
 mod degrees;

@@ -314,11 +314,13 @@ impl Sides {
         let (answer, ours) = timed(&mut self.replica, &query)?;
         let mut samples = vec![(None, ours)];
         if postgres {
-            if number == MISTAKEN && self.is_large {
-                self.source.batch_execute("set enable_nestloop = off")?;
-            }
+            let nested_loops = match number == MISTAKEN && self.is_large {
+                true => "off",
+                false => "on",
+            };
+            self.source
+                .batch_execute(&format!("set enable_nestloop = {nested_loops}"))?;
             let (expected, theirs) = timed(&mut self.source, &query)?;
-            self.source.batch_execute("reset enable_nestloop")?;
             self.expected.insert(number, expected);
             samples.push((Some(POSTGRES), theirs));
         }

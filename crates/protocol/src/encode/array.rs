@@ -20,7 +20,7 @@ pub fn write_element(text: &str, out: &mut impl Write) -> fmt::Result {
 }
 
 /// What PostgreSQL's `array_isspace` takes for a space.
-fn is_space(c: char) -> bool {
+pub(super) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
 

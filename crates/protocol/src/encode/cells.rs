@@ -180,9 +180,7 @@ impl Cells {
             Values::Record(fields) => return put_record_text(fields, row, out),
             Values::Other(a) => return put_formatted(a, row, out),
         };
-        written.map_err(|_| EncodeError::OutOfRange {
-            type_name: "value size",
-        })
+        written.map_err(too_long)
     }
 
     /// Text with the blanks that `character(n)` is padded with.
@@ -229,11 +227,7 @@ impl Cells {
 
     fn put_text_in_binary(&self, text: &str, out: &mut BytesMut) -> Result<(), EncodeError> {
         if self.wire_type.padded_length().is_some() {
-            return self
-                .write_string(text, out)
-                .map_err(|_| EncodeError::OutOfRange {
-                    type_name: "value size",
-                });
+            return self.write_string(text, out).map_err(too_long);
         }
         binary::put(self.wire_type.oid, text, out)
     }
@@ -300,6 +294,13 @@ impl Values {
     }
 }
 
+/// Writing to memory fails only where there is too much of it.
+fn too_long(_: std::fmt::Error) -> EncodeError {
+    EncodeError::OutOfRange {
+        type_name: "value size",
+    }
+}
+
 fn cast_error(error: &arrow_schema::ArrowError, from: &DataType) -> EncodeError {
     match from {
         DataType::UInt64 => EncodeError::OutOfRange {
@@ -354,11 +355,10 @@ fn put_list_text(
     row: usize,
     out: &mut BytesMut,
 ) -> Result<(), EncodeError> {
-    let offsets = list.value_offsets();
     let nested = matches!(child.values, Values::List(..));
     let mut element = BytesMut::new();
     out.put_u8(b'{');
-    for (index, item) in (offsets[row] as usize..offsets[row + 1] as usize).enumerate() {
+    for (index, item) in elements(list, row).enumerate() {
         if index > 0 {
             out.put_u8(b',');
         }
@@ -372,11 +372,7 @@ fn put_list_text(
         }
         element.clear();
         child.append_text(item, &mut element)?;
-        array::write_element(&String::from_utf8_lossy(&element), out).map_err(|_| {
-            EncodeError::OutOfRange {
-                type_name: "value size",
-            }
-        })?;
+        array::write_element(&String::from_utf8_lossy(&element), out).map_err(too_long)?;
     }
     out.put_u8(b'}');
     Ok(())
@@ -389,8 +385,7 @@ fn put_vector_text(
     row: usize,
     out: &mut BytesMut,
 ) -> Result<(), EncodeError> {
-    let offsets = list.value_offsets();
-    for (index, item) in (offsets[row] as usize..offsets[row + 1] as usize).enumerate() {
+    for (index, item) in elements(list, row).enumerate() {
         if index > 0 {
             out.put_u8(b' ');
         }
@@ -483,11 +478,7 @@ fn put_record_text(fields: &[Cells], row: usize, out: &mut BytesMut) -> Result<(
         }
         text.clear();
         field.append_text(row, &mut text)?;
-        record::write_field(&String::from_utf8_lossy(&text), out).map_err(|_| {
-            EncodeError::OutOfRange {
-                type_name: "value size",
-            }
-        })?;
+        record::write_field(&String::from_utf8_lossy(&text), out).map_err(too_long)?;
     }
     out.put_u8(b')');
     Ok(())

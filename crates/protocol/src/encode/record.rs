@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use super::array::is_space;
+
 /// Appends one field of a row, quoted where PostgreSQL quotes it. A NULL is no text at all.
 pub fn write_field(text: &str, out: &mut impl Write) -> fmt::Result {
     let special = |c: char| matches!(c, '"' | '\\' | '(' | ')' | ',') || is_space(c);
@@ -16,11 +18,6 @@ pub fn write_field(text: &str, out: &mut impl Write) -> fmt::Result {
         out.write_char(c)?;
     }
     out.write_char('"')
-}
-
-/// What C's `isspace` takes for a space.
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
 
 #[cfg(test)]

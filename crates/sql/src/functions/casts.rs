@@ -20,7 +20,6 @@ use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 
 use super::array_of::ArrayOf;
-use super::json::{self, JsonType};
 use super::literals;
 use super::quotient::Digits;
 use super::round_to_even::RoundToEven;
@@ -36,32 +35,31 @@ const UNCONSTRAINED: DataType = DataType::Decimal128(38, UNCONSTRAINED_SCALE);
 #[derive(Debug)]
 pub(crate) struct CastRewrite {
     round_to_even: Arc<ScalarUDF>,
-    json_in: Arc<ScalarUDF>,
-    jsonb_in: Arc<ScalarUDF>,
-    uuid_in: Arc<ScalarUDF>,
-    inet_in: Arc<ScalarUDF>,
+    /// By the type that they read texts as.
+    readers: [(u32, Arc<ScalarUDF>); 4],
 }
+
+/// Functions that read texts as values of types that are stored as text, in more spellings than one.
+const READERS: [(u32, &str); 4] = [
+    (pg_type::JSON, "json_in"),
+    (pg_type::JSONB, "jsonb_in"),
+    (pg_type::UUID, "uuid_in"),
+    (pg_type::INET, "inet_in"),
+];
 
 impl CastRewrite {
     pub(crate) fn new() -> Self {
+        let reader = |(oid, name)| (oid, Arc::new(ScalarUDF::from(TextIn::reading(name, oid))));
         Self {
             round_to_even: Arc::new(ScalarUDF::from(RoundToEven::new())),
-            json_in: Arc::new(json::reader(JsonType::Json)),
-            jsonb_in: Arc::new(json::reader(JsonType::Jsonb)),
-            uuid_in: Arc::new(ScalarUDF::from(TextIn::new(pg_type::UUID))),
-            inet_in: Arc::new(ScalarUDF::from(TextIn::new(pg_type::INET))),
+            readers: READERS.map(reader),
         }
     }
 
-    /// The function that reads texts as values of a type that is stored as text, in more spellings than one.
     fn reader(&self, oid: u32) -> Option<&Arc<ScalarUDF>> {
-        match oid {
-            pg_type::JSON => Some(&self.json_in),
-            pg_type::JSONB => Some(&self.jsonb_in),
-            pg_type::UUID => Some(&self.uuid_in),
-            pg_type::INET => Some(&self.inet_in),
-            _ => None,
-        }
+        let mut readers = self.readers.iter();
+        let found = readers.find(|(of, _)| *of == oid);
+        found.map(|(_, reader)| reader)
     }
 
     fn rounded(&self, expr: Expr, from: &DataType) -> Expr {
@@ -145,10 +143,7 @@ fn respelled(inner: &Expr, field: &Field) -> Result<Option<Expr>> {
     let oid = pg_type::field_oid(field);
     match inner {
         Expr::Literal(ScalarValue::Utf8(Some(text)), _)
-            if matches!(
-                oid,
-                pg_type::UUID | pg_type::INET | pg_type::JSON | pg_type::JSONB
-            ) =>
+            if READERS.iter().any(|(of, _)| *of == oid) =>
         {
             let text = literals::text_as(text, oid)?;
             let metadata = FieldMetadata::new_from_field(field);

@@ -4,18 +4,16 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::StringBuilder;
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{ArrayRef, StringBuilder};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
-
-/// SQLSTATE of numbers that are not for texts.
-const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
 
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -45,21 +43,17 @@ impl ScalarUDFImpl for Chr {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let constant = matches!(args.args[0], ColumnarValue::Scalar(_));
-        let numbers = args.args[0].to_array(if constant { 1 } else { args.number_rows })?;
-        let mut texts = StringBuilder::new();
-        for number in numbers.as_primitive::<Int64Type>() {
-            match number.map(character).transpose()? {
-                Some(character) => texts.append_value(character.encode_utf8(&mut [0; 4])),
-                None => texts.append_null(),
+        computed(&args, |rows| {
+            let numbers = args.args[0].to_array(rows)?;
+            let mut texts = StringBuilder::new();
+            for number in numbers.as_primitive::<Int64Type>() {
+                match number.map(character).transpose()? {
+                    Some(character) => texts.append_value(character.encode_utf8(&mut [0; 4])),
+                    None => texts.append_null(),
+                }
             }
-        }
-        let texts: ArrayRef = Arc::new(texts.finish());
-        if constant {
-            let value = ScalarValue::try_from_array(&texts, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(texts))
+            Ok(Arc::new(texts.finish()))
+        })
     }
 }
 
@@ -71,16 +65,16 @@ fn character(number: i64) -> Result<char, SqlError> {
             "character number must be positive".to_owned(),
         ),
         (0, _) => (
-            PROGRAM_LIMIT_EXCEEDED,
+            code::PROGRAM_LIMIT_EXCEEDED,
             "null character not permitted".to_owned(),
         ),
         (_, Some(character)) => return Ok(character),
         (0x11_0000.., None) => (
-            PROGRAM_LIMIT_EXCEEDED,
+            code::PROGRAM_LIMIT_EXCEEDED,
             format!("requested character too large for encoding: {number}"),
         ),
         (_, None) => (
-            PROGRAM_LIMIT_EXCEEDED,
+            code::PROGRAM_LIMIT_EXCEEDED,
             format!("requested character not valid for encoding: {number}"),
         ),
     };

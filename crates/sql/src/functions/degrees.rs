@@ -8,11 +8,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{ArrayRef, Float64Array};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
 /// All of them.
@@ -88,27 +89,24 @@ impl ScalarUDFImpl for Degrees {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let numbers = args.args[0].to_array(rows)?;
-        let numbers = numbers.as_primitive::<Float64Type>();
-        let values: Float64Array = match self.of {
-            Of::Angle(of) => checked(numbers, of, |angle| !angle.is_infinite())?,
-            Of::Unit(of) => checked(numbers, of, |number| number.is_nan() || number.abs() <= 1.0)?,
-            Of::Any(of) => numbers.unary(of),
-            Of::Two(of) => {
-                let others = args.args[1].to_array(rows)?;
-                let pairs = numbers.iter().zip(others.as_primitive::<Float64Type>());
-                pairs.map(|(y, x)| Some(of(y?, x?))).collect()
-            }
-        };
-        let values: ArrayRef = Arc::new(values);
-        if constant {
-            let value = ScalarValue::try_from_array(&values, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(values))
+        computed(&args, |rows| {
+            let numbers = args.args[0].to_array(rows)?;
+            let numbers = numbers.as_primitive::<Float64Type>();
+            let values: Float64Array = match self.of {
+                Of::Angle(of) => checked(numbers, of, |angle| !angle.is_infinite())?,
+                Of::Unit(of) => {
+                    checked(numbers, of, |number| number.is_nan() || number.abs() <= 1.0)?
+                }
+                Of::Any(of) => numbers.unary(of),
+                Of::Two(of) => {
+                    let others = args.args[1].to_array(rows)?;
+                    let pairs = numbers.iter().zip(others.as_primitive::<Float64Type>());
+                    pairs.map(|(y, x)| Some(of(y?, x?))).collect()
+                }
+            };
+            let values: ArrayRef = Arc::new(values);
+            Ok(values)
+        })
     }
 }
 

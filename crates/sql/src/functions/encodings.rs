@@ -10,17 +10,13 @@ use datafusion::arrow::array::{
     ArrayRef, BinaryArray, BinaryBuilder, Int32Array, StringArray, StringBuilder,
 };
 use datafusion::arrow::datatypes::{DataType, Int32Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
-
-/// SQLSTATEs of bytes that are no text, of characters that an encoding has not, and of bytes that there are not.
-const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
-const UNTRANSLATABLE_CHARACTER: &str = "22P05";
-const ARRAY_SUBSCRIPT_ERROR: &str = "2202E";
 
 /// All of them.
 pub(crate) fn functions() -> [ScalarUDF; 3] {
@@ -74,11 +70,7 @@ impl ScalarUDFImpl for Encodings {
             (Form::Byte, [of, place]) if bytes(of) && integer(place) => {
                 Ok(vec![DataType::Binary, DataType::Int32])
             }
-            _ => {
-                let name = self.name();
-                let message = format!("function {name} does not exist for these arguments");
-                Err(SqlError::new(code::UNDEFINED_FUNCTION, message).into())
-            }
+            _ => Err(SqlError::undefined_function(self.name(), arguments).into()),
         }
     }
 
@@ -91,28 +83,27 @@ impl ScalarUDFImpl for Encodings {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let (values, others) = (args.args[0].to_array(rows)?, args.args[1].to_array(rows)?);
-        let result: ArrayRef = match self.form {
-            Form::ToText => Arc::new(texts(values.as_binary::<i32>(), others.as_string::<i32>())?),
-            Form::ToBytes => Arc::new(bytes(values.as_string::<i32>(), others.as_string::<i32>())?),
-            Form::Byte => {
-                let pairs = values.as_binary::<i32>().iter();
-                let pairs = pairs.zip(others.as_primitive::<Int32Type>());
-                let found = pairs.map(|(bytes, place)| match (bytes, place) {
-                    (Some(bytes), Some(place)) => byte(bytes, place).map(Some),
-                    _ => Ok(None),
-                });
-                Arc::new(found.collect::<Result<Int32Array, SqlError>>()?)
-            }
-        };
-        if constant {
-            let value = ScalarValue::try_from_array(&result, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(result))
+        computed(&args, |rows| {
+            let (values, others) = (args.args[0].to_array(rows)?, args.args[1].to_array(rows)?);
+            let result: ArrayRef = match self.form {
+                Form::ToText => {
+                    Arc::new(texts(values.as_binary::<i32>(), others.as_string::<i32>())?)
+                }
+                Form::ToBytes => {
+                    Arc::new(bytes(values.as_string::<i32>(), others.as_string::<i32>())?)
+                }
+                Form::Byte => {
+                    let pairs = values.as_binary::<i32>().iter();
+                    let pairs = pairs.zip(others.as_primitive::<Int32Type>());
+                    let found = pairs.map(|(bytes, place)| match (bytes, place) {
+                        (Some(bytes), Some(place)) => byte(bytes, place).map(Some),
+                        _ => Ok(None),
+                    });
+                    Arc::new(found.collect::<Result<Int32Array, SqlError>>()?)
+                }
+            };
+            Ok(result)
+        })
     }
 }
 
@@ -185,7 +176,7 @@ fn latin1(character: char) -> Result<u8, SqlError> {
         let message = format!(
             "character with byte sequence {bytes} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\""
         );
-        SqlError::new(UNTRANSLATABLE_CHARACTER, message)
+        SqlError::new(code::UNTRANSLATABLE_CHARACTER, message)
     })
 }
 
@@ -217,7 +208,7 @@ fn character_length(first: u8) -> usize {
 fn not_of(encoding: &str, bytes: &[u8]) -> SqlError {
     let bytes = hex(bytes);
     let message = format!("invalid byte sequence for encoding \"{encoding}\": {bytes}");
-    SqlError::new(CHARACTER_NOT_IN_REPERTOIRE, message)
+    SqlError::new(code::CHARACTER_NOT_IN_REPERTOIRE, message)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -235,7 +226,7 @@ fn byte(bytes: &[u8], place: i32) -> Result<i32, SqlError> {
     byte.map(i32::from).ok_or_else(|| {
         let last = i64::try_from(bytes.len()).unwrap_or(i64::MAX) - 1;
         let message = format!("index {place} out of valid range, 0..{last}");
-        SqlError::new(ARRAY_SUBSCRIPT_ERROR, message)
+        SqlError::new(code::ARRAY_SUBSCRIPT_ERROR, message)
     })
 }
 

@@ -75,7 +75,7 @@ impl ScalarUDFImpl for Extract {
                 DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
             }
             [_, DataType::Null] => DataType::Timestamp(TimeUnit::Microsecond, None),
-            _ => return Err(self.undefined(arguments).into()),
+            _ => return Err(SqlError::undefined_function(self.name(), arguments).into()),
         };
         Ok(vec![DataType::Utf8, wanted])
     }
@@ -102,7 +102,7 @@ impl ScalarUDFImpl for Extract {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [field, moments] = args.args.as_slice() else {
-            return Err(self.undefined(&[]).into());
+            return Err(SqlError::undefined_function(self.name(), &[]).into());
         };
         let ColumnarValue::Scalar(field) = field else {
             return Err(SqlError::not_supported("a part of a date that varies").into());
@@ -123,19 +123,6 @@ impl ScalarUDFImpl for Extract {
             return Ok(ColumnarValue::Scalar(value));
         }
         Ok(ColumnarValue::Array(result))
-    }
-}
-
-impl Extract {
-    fn undefined(&self, arguments: &[DataType]) -> SqlError {
-        let types = arguments
-            .iter()
-            .map(|argument| pg_type::names(pg_type::oid(argument)).0);
-        let types = types.collect::<Vec<_>>().join(", ");
-        SqlError::new(
-            code::UNDEFINED_FUNCTION,
-            format!("function {}({types}) does not exist", self.name()),
-        )
     }
 }
 

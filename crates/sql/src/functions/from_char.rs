@@ -73,11 +73,7 @@ impl ScalarUDFImpl for FromChar {
             {
                 Ok(vec![DataType::Float64])
             }
-            _ => {
-                let name = self.name();
-                let message = format!("function {name} does not exist for these arguments");
-                Err(SqlError::new(code::UNDEFINED_FUNCTION, message).into())
-            }
+            _ => Err(SqlError::undefined_function(self.name(), arguments).into()),
         }
     }
 

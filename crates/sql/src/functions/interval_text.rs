@@ -15,7 +15,7 @@ const DAY_US: f64 = 86_400e6;
 
 /// Months, days and microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct IntervalText {
+struct IntervalText {
     months: f64,
     days: f64,
     microseconds: f64,

@@ -88,11 +88,6 @@ pub(crate) fn functions() -> Vec<ScalarUDF> {
     functions.map(JsonFunction::into_udf).collect()
 }
 
-/// The function that reads a text as a document.
-pub(crate) fn reader(of: JsonType) -> ScalarUDF {
-    build::reader(of).into_udf()
-}
-
 /// `invalid input syntax for type json`
 fn invalid(detail: impl ToString) -> SqlError {
     let mut error = SqlError::new(

@@ -4,17 +4,18 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::IntervalMonthDayNanoArray;
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{ArrayRef, IntervalMonthDayNanoArray};
 use datafusion::arrow::datatypes::{
     DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
 use super::calendar::DAY_US;
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
@@ -144,19 +145,16 @@ impl ScalarUDFImpl for Justify {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let constant = matches!(args.args[0], ColumnarValue::Scalar(_));
-        let intervals = args.args[0].to_array(if constant { 1 } else { args.number_rows })?;
-        let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
-        let justified: IntervalMonthDayNanoArray = intervals.try_unary(|interval| {
-            let overflow = || SqlError::new(code::DATETIME_FIELD_OVERFLOW, "interval out of range");
-            self.justified.of(interval).ok_or_else(overflow)
-        })?;
-        let justified: ArrayRef = Arc::new(justified);
-        if constant {
-            let value = ScalarValue::try_from_array(&justified, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(justified))
+        computed(&args, |rows| {
+            let intervals = args.args[0].to_array(rows)?;
+            let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
+            let justified: IntervalMonthDayNanoArray = intervals.try_unary(|interval| {
+                let overflow =
+                    || SqlError::new(code::DATETIME_FIELD_OVERFLOW, "interval out of range");
+                self.justified.of(interval).ok_or_else(overflow)
+            })?;
+            Ok(Arc::new(justified))
+        })
     }
 }
 

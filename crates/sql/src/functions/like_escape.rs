@@ -10,11 +10,13 @@ use std::sync::Arc;
 use datafusion::arrow::array::StringArray;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
+use super::similar::escape_character;
 use crate::error::{SqlError, code};
 
 /// The function.
@@ -45,36 +47,26 @@ impl ScalarUDFImpl for LikeEscape {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
-        let (patterns, escapes) = (patterns?, escapes?);
-        let pairs = patterns
-            .as_string::<i32>()
-            .iter()
-            .zip(escapes.as_string::<i32>());
-        let escaped = pairs.map(|(pattern, escape)| match (pattern, escape) {
-            (Some(pattern), Some(escape)) => escaped(pattern, escape).map(Some),
-            _ => Ok(None),
-        });
-        let escaped: StringArray = escaped.collect::<Result<_, SqlError>>()?;
-        if constant {
-            let value = ScalarValue::try_from_array(&escaped, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(Arc::new(escaped)))
+        computed(&args, |rows| {
+            let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
+            let (patterns, escapes) = (patterns?, escapes?);
+            let pairs = patterns
+                .as_string::<i32>()
+                .iter()
+                .zip(escapes.as_string::<i32>());
+            let escaped = pairs.map(|(pattern, escape)| match (pattern, escape) {
+                (Some(pattern), Some(escape)) => escaped(pattern, escape).map(Some),
+                _ => Ok(None),
+            });
+            let escaped: StringArray = escaped.collect::<Result<_, SqlError>>()?;
+            Ok(Arc::new(escaped))
+        })
     }
 }
 
 /// The pattern with backslashes in the place of `escape`, which is a character or nothing.
 fn escaped(pattern: &str, escape: &str) -> Result<String, SqlError> {
-    let wrong = |message| SqlError::new(code::INVALID_ESCAPE_SEQUENCE, message);
-    let mut characters = escape.chars();
-    let (escape, None) = (characters.next(), characters.next()) else {
-        return Err(wrong("invalid escape string")
-            .with_hint("Escape string must be empty or one character."));
-    };
+    let escape = escape_character(escape)?;
     let mut out = String::with_capacity(pattern.len());
     let mut is_escaped = false;
     for character in pattern.chars() {
@@ -90,7 +82,8 @@ fn escaped(pattern: &str, escape: &str) -> Result<String, SqlError> {
         is_escaped = false;
     }
     if is_escaped {
-        return Err(wrong("LIKE pattern must not end with escape character"));
+        let message = "LIKE pattern must not end with escape character";
+        return Err(SqlError::new(code::INVALID_ESCAPE_SEQUENCE, message));
     }
     Ok(out)
 }

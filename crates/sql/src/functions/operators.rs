@@ -201,6 +201,10 @@ fn literal_typed(
         (BinaryOperator::Minus, Date | Timestamp | Zoned | Interval) => {
             literals::typed(literal.clone(), other, schema)?
         }
+        // Else it would be compared by months, then days, then time.
+        (op, Interval) if comparison(op).is_some() => {
+            literals::typed(literal.clone(), other, schema)?
+        }
         _ => return Ok((left, right)),
     };
     Ok(match is_text(&left) {

@@ -21,9 +21,6 @@ use protocol::encode::{Cells, Format, wire_type};
 use super::text_out::failed;
 use crate::error::{SqlError, code};
 
-/// SQLSTATE of a NULL in the place of a name.
-const NULL_VALUE_NOT_ALLOWED: &str = "22004";
-
 /// All of them.
 pub(crate) fn functions() -> Vec<ScalarUDF> {
     let function = |name, form| {
@@ -319,7 +316,7 @@ fn converted(kind: char, argument: Option<&str>) -> Result<Cow<'_, str>, SqlErro
         (_, Some(name)) => Ok(Cow::Owned(quote_identifier(name))),
         (_, None) => {
             let message = "null values cannot be formatted as an SQL identifier";
-            Err(SqlError::new(NULL_VALUE_NOT_ALLOWED, message))
+            Err(SqlError::new(code::NULL_VALUE_NOT_ALLOWED, message))
         }
     }
 }

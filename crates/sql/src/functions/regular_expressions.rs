@@ -19,13 +19,13 @@ use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, Int32Array, ListBuilder, StringBuilder};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
-use crate::pg_type;
 use flags::Flags;
 use pattern::{Pattern, Span, behind};
 
@@ -121,16 +121,6 @@ impl Form {
             _ => error,
         }
     }
-
-    fn undefined(self, arguments: &[DataType]) -> SqlError {
-        let names = arguments
-            .iter()
-            .map(|of| pg_type::names(pg_type::oid(of)).0);
-        let names = names.collect::<Vec<_>>().join(", ");
-        let name = self.name();
-        let message = format!("function {name}({names}) does not exist");
-        SqlError::new(code::UNDEFINED_FUNCTION, message)
-    }
 }
 
 impl Parameter {
@@ -167,7 +157,7 @@ impl ScalarUDFImpl for RegularExpression {
         let coerced: Option<Vec<_>> = pairs.map(|(as_one, of)| as_one.coerced(of)).collect();
         coerced
             .filter(|_| (2..=parameters.len()).contains(&arguments.len()))
-            .ok_or_else(|| self.form.undefined(arguments).into())
+            .ok_or_else(|| SqlError::undefined_function(self.name(), arguments).into())
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -175,16 +165,9 @@ impl ScalarUDFImpl for RegularExpression {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let arguments = Arguments::new(self.form, &args.args, rows)?;
-        let result = arguments.results()?;
-        if constant {
-            let value = ScalarValue::try_from_array(&result, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(result))
+        computed(&args, |rows| {
+            Arguments::new(self.form, &args.args, rows)?.results()
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
 
 const NUMERIC: DataType = DataType::Decimal128(1, 0);
 
@@ -43,10 +43,7 @@ impl ScalarUDFImpl for Sign {
             [number] if number.is_numeric() || *number == DataType::Null => {
                 Ok(vec![DataType::Float64])
             }
-            _ => {
-                let message = "function sign does not exist for these arguments";
-                Err(SqlError::new(code::UNDEFINED_FUNCTION, message).into())
-            }
+            _ => Err(SqlError::undefined_function(self.name(), arguments).into()),
         }
     }
 

@@ -61,13 +61,19 @@ impl ScalarUDFImpl for SimilarToEscape {
     }
 }
 
-/// The pattern as a regular expression; `escape` is a character or nothing.
-fn expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
+/// The character of ESCAPE, if there is one.
+pub(super) fn escape_character(escape: &str) -> Result<Option<char>, SqlError> {
     let mut characters = escape.chars();
     let (escape, None) = (characters.next(), characters.next()) else {
         let error = SqlError::new(code::INVALID_ESCAPE_SEQUENCE, "invalid escape string");
         return Err(error.with_hint("Escape string must be empty or one character."));
     };
+    Ok(escape)
+}
+
+/// The pattern as a regular expression; `escape` is a character or nothing.
+fn expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
+    let escape = escape_character(escape)?;
     let mut expression = String::from("^(?s:");
     let (mut escaped, mut in_brackets) = (false, false);
     for character in pattern.chars() {

@@ -17,24 +17,26 @@ use crate::table::column::OID_KEY;
 /// Takes texts for values of a type.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct TextIn {
+    name: &'static str,
     oid: u32,
     is_read: bool,
     signature: Signature,
 }
 
 impl TextIn {
-    /// Reads any texts.
-    pub(super) fn new(oid: u32) -> Self {
-        Self::with(oid, true)
+    /// Reads any texts, under the name of PostgreSQL's function that does.
+    pub(super) fn reading(name: &'static str, oid: u32) -> Self {
+        Self::new(name, oid, true)
     }
 
     /// Takes texts as they are: it is known what they are.
     pub(super) fn as_is(oid: u32) -> Self {
-        Self::with(oid, false)
+        Self::new("text_as_is", oid, false)
     }
 
-    fn with(oid: u32, is_read: bool) -> Self {
+    fn new(name: &'static str, oid: u32, is_read: bool) -> Self {
         Self {
+            name,
             oid,
             is_read,
             signature: Signature::any(1, Volatility::Immutable),
@@ -44,7 +46,7 @@ impl TextIn {
 
 impl ScalarUDFImpl for TextIn {
     fn name(&self) -> &str {
-        "text_in"
+        self.name
     }
 
     fn signature(&self) -> &Signature {

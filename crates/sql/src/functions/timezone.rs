@@ -49,10 +49,7 @@ impl ScalarUDFImpl for Timezone {
     }
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        let unknown = || {
-            let message = "function timezone does not exist for these arguments";
-            SqlError::new(code::UNDEFINED_FUNCTION, message)
-        };
+        let unknown = || SqlError::undefined_function(self.name(), arguments);
         let [zone, time] = arguments else {
             return Err(unknown().into());
         };

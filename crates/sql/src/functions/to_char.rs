@@ -15,7 +15,7 @@ use datafusion::arrow::datatypes::{
     DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, IntervalMonthDayNanoType,
     IntervalUnit, TimeUnit, TimestampMicrosecondType,
 };
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
@@ -23,7 +23,8 @@ use datafusion::logical_expr::{
 use moment_template::MomentTemplate;
 use number_template::NumberTemplate;
 
-use crate::error::{SqlError, code};
+use super::constant_call::computed;
+use crate::error::SqlError;
 
 const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
@@ -68,10 +69,7 @@ impl ScalarUDFImpl for ToChar {
             ] => arguments[0].clone(),
             [number, _] if number.is_numeric() => DataType::Float64,
             [DataType::Interval(_) | DataType::Duration(_), _] => INTERVAL,
-            _ => {
-                let message = "function to_char does not exist for these arguments";
-                return Err(SqlError::new(code::UNDEFINED_FUNCTION, message).into());
-            }
+            _ => return Err(SqlError::undefined_function(self.name(), arguments).into()),
         };
         Ok(vec![value, DataType::Utf8])
     }
@@ -81,32 +79,24 @@ impl ScalarUDFImpl for ToChar {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = if scalar { 1 } else { args.number_rows };
-        let values = args.args[0].to_array(rows)?;
-        let written = match values.data_type() {
-            DataType::Timestamp(..) => {
-                let templates = Templates::new(&args.args[1], template_of_moment)?;
-                moments(&values, &templates)
+        computed(&args, |rows| {
+            let values = args.args[0].to_array(rows)?;
+            match values.data_type() {
+                DataType::Timestamp(..) => {
+                    let templates = Templates::new(&args.args[1], template_of_moment)?;
+                    Ok(moments(&values, &templates))
+                }
+                DataType::Interval(_) => {
+                    let templates = Templates::new(&args.args[1], template_of_moment)?;
+                    intervals(&values, &templates)
+                }
+                _ => {
+                    let template = |text: &str| NumberTemplate::new(text).map(Some);
+                    let templates = Templates::new(&args.args[1], template)?;
+                    numbers(&values, &templates)
+                }
             }
-            DataType::Interval(_) => {
-                let templates = Templates::new(&args.args[1], template_of_moment)?;
-                intervals(&values, &templates)?
-            }
-            _ => {
-                let template = |text: &str| NumberTemplate::new(text).map(Some);
-                let templates = Templates::new(&args.args[1], template)?;
-                numbers(&values, &templates)?
-            }
-        };
-        if scalar {
-            let value = ScalarValue::try_from_array(&written, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(written))
+        })
     }
 }
 

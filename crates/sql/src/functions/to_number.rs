@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use super::to_char::number_template::{Number, NumberTemplate};
 use super::types::UNCONSTRAINED_SCALE;
 use crate::error::{SqlError, code};
@@ -113,15 +114,9 @@ impl ScalarUDFImpl for ToNumber {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let numbers = self.numbers(&args.args[0].to_array(rows)?, &args.args[1])?;
-        if constant {
-            let value = ScalarValue::try_from_array(&numbers, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(numbers))
+        computed(&args, |rows| {
+            self.numbers(&args.args[0].to_array(rows)?, &args.args[1])
+        })
     }
 }
 

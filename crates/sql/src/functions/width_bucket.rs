@@ -18,19 +18,14 @@ use datafusion::arrow::compute::{SortOptions, cast};
 use datafusion::arrow::datatypes::{
     DataType, Decimal256Type, DecimalType, Float64Type, Int32Type, i256,
 };
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::binary::comparison_coercion;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
-use crate::pg_type;
-
-/// SQLSTATEs of bounds, of NULL thresholds and of those in more than one dimension.
-const INVALID_ARGUMENT: &str = "2201G";
-const NULL_VALUE_NOT_ALLOWED: &str = "22004";
-const ARRAY_SUBSCRIPT_ERROR: &str = "2202E";
 
 /// An integer as a numeric.
 const INTEGER: DataType = DataType::Decimal128(20, 0);
@@ -70,14 +65,7 @@ impl ScalarUDFImpl for WidthBucket {
             }
             _ => None,
         };
-        coerced.ok_or_else(|| {
-            let names = arguments
-                .iter()
-                .map(|of| pg_type::names(pg_type::oid(of)).0);
-            let names = names.collect::<Vec<_>>().join(", ");
-            let message = format!("function width_bucket({names}) does not exist");
-            SqlError::new(code::UNDEFINED_FUNCTION, message).into()
-        })
+        coerced.ok_or_else(|| SqlError::undefined_function(self.name(), arguments).into())
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -85,22 +73,17 @@ impl ScalarUDFImpl for WidthBucket {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(is_scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let buckets = match args.args.as_slice() {
-            [operand, thresholds] => steps(&operand.to_array(rows)?, thresholds)?,
-            [range @ .., count] => {
-                let range = range.iter().map(|argument| argument.to_array(rows));
-                parts(&range.collect::<Result<Vec<_>>>()?, &count.to_array(rows)?)?
-            }
-            [] => return internal_err!("width_bucket of nothing"),
-        };
-        if constant {
-            let value = ScalarValue::try_from_array(&buckets, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(Arc::new(buckets)))
+        computed(&args, |rows| {
+            let buckets = match args.args.as_slice() {
+                [operand, thresholds] => steps(&operand.to_array(rows)?, thresholds)?,
+                [range @ .., count] => {
+                    let range = range.iter().map(|argument| argument.to_array(rows));
+                    parts(&range.collect::<Result<Vec<_>>>()?, &count.to_array(rows)?)?
+                }
+                [] => return internal_err!("width_bucket of nothing"),
+            };
+            Ok(Arc::new(buckets))
+        })
     }
 }
 
@@ -169,7 +152,7 @@ fn scale(numbers: &ArrayRef) -> i8 {
 }
 
 fn wrong(message: &str) -> SqlError {
-    SqlError::new(INVALID_ARGUMENT, message)
+    SqlError::new(code::INVALID_ARGUMENT_FOR_WIDTH_BUCKET, message)
 }
 
 fn out_of_range() -> SqlError {
@@ -260,7 +243,7 @@ fn steps(operands: &ArrayRef, thresholds: &ColumnarValue) -> Result<Int32Array> 
     let lists = lists.as_list::<i32>();
     if lists.value_type().is_list() {
         let message = "thresholds must be one-dimensional array";
-        return Err(SqlError::new(ARRAY_SUBSCRIPT_ERROR, message).into());
+        return Err(SqlError::new(code::ARRAY_SUBSCRIPT_ERROR, message).into());
     }
     let has_nulls = lists.values().null_count() > 0;
     let compare = make_comparator(operands, lists.values(), SortOptions::default())?;
@@ -276,7 +259,7 @@ fn steps(operands: &ArrayRef, thresholds: &ColumnarValue) -> Result<Int32Array> 
         };
         if has_nulls && lists.values().slice(begin, end - begin).null_count() > 0 {
             let message = "thresholds array must not contain NULLs";
-            return Err(SqlError::new(NULL_VALUE_NOT_ALLOWED, message));
+            return Err(SqlError::new(code::NULL_VALUE_NOT_ALLOWED, message));
         }
         let bucket = not_above(&compare, row, begin, end);
         i32::try_from(bucket).map(Some).map_err(|_| out_of_range())
@@ -300,6 +283,7 @@ fn not_above(compare: &DynComparator, operand: usize, begin: usize, end: usize) 
 #[cfg(test)]
 mod tests {
     use datafusion::arrow::array::ListArray;
+    use datafusion::common::ScalarValue;
 
     use super::*;
 

@@ -20,7 +20,7 @@
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, ObjectName, ObjectNamePart, TimezoneInfo, Value,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, TimezoneInfo,
 };
 
 use super::casts::{INTERVAL, cast, is_quoted};
@@ -102,15 +102,11 @@ pub(super) fn in_other_words(function: &Function) -> Option<Expr> {
             let cut = call("date_trunc", [unit.clone(), there], Vec::new());
             call("timezone", [zone.clone(), cut], Vec::new())
         }
-        ("isfinite", [moment]) => {
-            let endless =
-                ["infinity", "-infinity"].map(|text| Value::SingleQuotedString(text.to_owned()));
-            Expr::Nested(Box::new(Expr::InList {
-                expr: Box::new(Expr::Nested(Box::new(moment.clone()))),
-                list: endless.map(Expr::value).to_vec(),
-                negated: true,
-            }))
-        }
+        ("isfinite", [moment]) => Expr::Nested(Box::new(Expr::InList {
+            expr: Box::new(Expr::Nested(Box::new(moment.clone()))),
+            list: ["infinity", "-infinity"].map(text).to_vec(),
+            negated: true,
+        })),
         ("encode", [bytes, format]) if is_base64(format) => {
             let encoded = call("encode", [as_bytes(bytes), text("base64pad")], Vec::new());
             // A line has 76 letters, and ends after them, unless padding is among these.
@@ -145,12 +141,18 @@ fn timestamp(parts: &[Expr]) -> Option<Expr> {
     let date = [year, month, day].map(Expr::clone);
     let midnight = cast(call("make_date", date, Vec::new()), TIMESTAMP);
     let units = INTERVAL_PARTS.iter().skip(INTERVAL_PARTS.len() - 3);
-    let since = time.iter().zip(units).map(|(count, (_, unit))| {
+    let since = time.iter().zip(units);
+    let since = sum_of_units(since.map(|(count, (_, unit))| (count, *unit)))?;
+    (time.len() == 3).then(|| operation(midnight, BinaryOperator::Plus, since))
+}
+
+/// An interval out of so many of each unit; `None` of none.
+fn sum_of_units<'a>(counts: impl Iterator<Item = (&'a Expr, &'static str)>) -> Option<Expr> {
+    let parts = counts.map(|(count, unit)| {
         let unit = cast(text(unit), INTERVAL);
         operation(count.clone(), BinaryOperator::Multiply, unit)
     });
-    let since = since.reduce(|sum, part| operation(sum, BinaryOperator::Plus, part));
-    (time.len() == 3).then_some(operation(midnight, BinaryOperator::Plus, since?))
+    parts.reduce(|sum, part| operation(sum, BinaryOperator::Plus, part))
 }
 
 /// What `make_interval` adds up: the names of its parameters in their order, and a unit of each.
@@ -188,11 +190,7 @@ fn interval(function: &Function) -> Option<Expr> {
         _ => None,
     });
     let parts: Vec<_> = parts.collect::<Option<_>>()?;
-    let parts = parts.into_iter().map(|(count, unit)| {
-        let unit = cast(text(unit), INTERVAL);
-        operation(count.clone(), BinaryOperator::Multiply, unit)
-    });
-    parts.reduce(|sum, part| operation(sum, BinaryOperator::Plus, part))
+    sum_of_units(parts.into_iter())
 }
 
 /// Gives a function DataFusion's name for it.

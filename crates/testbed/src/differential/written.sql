@@ -354,3 +354,6 @@ select sind(30), cosd(60), tand(45), sind(45), cosd(0), cotd(45), asind(0.5), ac
 select id, sind(d), cosd(d), tand(d) from t order by id;
 select asind(2);
 select interval '3 days 30:05:06', interval '1-2', '2h 30m ago'::interval, interval 'P1DT2H';
+select id from t where at - timestamp '2020-01-01' > '59 days 30:05:06' order by id;
+select id, at - timestamp '2020-01-01' = '58 days 05:28:30.25', '24 hours' < at - timestamp '2020-03-01' from t order by id;
+select interval '24 hours' = '1 day', interval '30 days' >= '1 month', '1 mon' = interval '30 days';

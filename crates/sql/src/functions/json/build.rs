@@ -4,8 +4,7 @@
 //! |---|---|
 //! | `to_json(v)`, `array_to_json(v)`, `row_to_json(v)` | a value as a document; NULL of NULL |
 //! | `json_build_object(k, v, …)`, `json_build_array(v, …)` | an object, an array |
-//! | `json_in(text)` | the document that a text is |
-//! | `json_as_is(text)` | the same, of a text that is known to be one |
+//! | `json_as_is(text)` | the document that a text is, which is known to be one |
 //! | `json_value(v)`, `json_values(list)` | an element of `json_agg`, and it of all of them |
 //! | `json_member(k, v)`, `json_members(list)` | the same for `json_object_agg` |
 //!
@@ -14,8 +13,6 @@
 //!
 //! Numbers and booleans are written as such, documents as they are, times as ISO 8601 has them, arrays as arrays, rows as objects, and
 //! anything else as a string. A `jsonb` is in its one form, and a `json` has the blanks that PostgreSQL puts there.
-
-use std::borrow::Cow;
 
 use bytes::BytesMut;
 use datafusion::arrow::array::{Array, ArrayRef};
@@ -61,7 +58,6 @@ pub(super) fn functions() -> Vec<JsonFunction> {
                 &[Takes::Values],
                 [build_array::<false>, build_array::<true>],
             ),
-            reader(of),
             function(
                 "json_as_is",
                 "jsonb_as_is",
@@ -96,16 +92,6 @@ pub(super) fn functions() -> Vec<JsonFunction> {
     let of_structures = ["array_to_json", "row_to_json"].map(of_structure);
     let functions = JsonType::ALL.into_iter().flat_map(of);
     functions.chain(of_structures).collect()
-}
-
-/// The function that reads a text as a document.
-pub(super) fn reader(of: JsonType) -> JsonFunction {
-    let compute = match of {
-        JsonType::Json => read::<false>,
-        JsonType::Jsonb => read::<true>,
-    };
-    let name = of.name("json_in", "jsonb_in");
-    JsonFunction::new(name, &[Takes::Text], Gives::Document(of), compute)
 }
 
 fn of_type<const JSONB: bool>() -> JsonType {
@@ -156,14 +142,6 @@ fn value<const JSONB: bool>(arguments: &Arguments) -> Result<ArrayRef> {
 
 /// What PostgreSQL writes between a comma and an array or a row in `json_agg`.
 const LINE: &str = "\n ";
-
-fn read<const JSONB: bool>(arguments: &Arguments) -> Result<ArrayRef> {
-    let written = arguments.texts(0)?;
-    arguments.strict_texts(|row| {
-        let document = of_type::<JSONB>().read(written.value(row))?;
-        Ok(Some(Cow::Owned(document)))
-    })
-}
 
 fn build_array<const JSONB: bool>(arguments: &Arguments) -> Result<ArrayRef> {
     let columns = all_values(arguments, of_type::<JSONB>())?;

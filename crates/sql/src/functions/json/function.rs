@@ -21,8 +21,7 @@ use datafusion::logical_expr::{
 };
 
 use super::JsonType;
-use crate::error::{SqlError, code};
-use crate::pg_type;
+use crate::error::SqlError;
 use crate::table::column::OID_KEY;
 
 /// What an argument has to be.
@@ -124,17 +123,6 @@ impl JsonFunction {
             Takes::Any | Takes::Values => Some(of.clone()),
         }
     }
-
-    fn undefined(&self, arguments: &[DataType]) -> SqlError {
-        let names = arguments
-            .iter()
-            .map(|of| pg_type::names(pg_type::oid(of)).0);
-        let names = names.collect::<Vec<_>>().join(", ");
-        SqlError::new(
-            code::UNDEFINED_FUNCTION,
-            format!("function {}({names}) does not exist", self.name),
-        )
-    }
 }
 
 impl PartialEq for JsonFunction {
@@ -164,11 +152,11 @@ impl ScalarUDFImpl for JsonFunction {
         let required = self.takes.iter();
         let required = required.filter(|takes| !matches!(takes, Takes::Path | Takes::Values));
         if arguments.len() < required.count() {
-            return Err(self.undefined(arguments).into());
+            return Err(SqlError::undefined_function(self.name, arguments).into());
         }
         let coerced = arguments.iter().enumerate();
         let coerced: Option<_> = coerced.map(|(place, of)| self.coerced(place, of)).collect();
-        coerced.ok_or_else(|| self.undefined(arguments).into())
+        coerced.ok_or_else(|| SqlError::undefined_function(self.name, arguments).into())
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {

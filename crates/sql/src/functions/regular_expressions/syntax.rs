@@ -15,10 +15,7 @@
 //! prefers it: of `a|ab` the engine takes the first that fits.
 
 use super::flags::Flags;
-use crate::error::SqlError;
-
-/// SQLSTATE of a pattern that is none.
-const INVALID_REGULAR_EXPRESSION: &str = "2201B";
+use crate::error::{SqlError, code};
 
 const BAD_RANGE: &str = "invalid character range";
 const BAD_ESCAPE: &str = "invalid escape \\ sequence";
@@ -54,7 +51,7 @@ const CLASSES: [(&str, &str); 13] = [
 /// `invalid regular expression`
 pub(super) fn invalid(why: &str) -> SqlError {
     let message = format!("invalid regular expression: {why}");
-    SqlError::new(INVALID_REGULAR_EXPRESSION, message)
+    SqlError::new(code::INVALID_REGULAR_EXPRESSION, message)
 }
 
 /// The pattern as the engine has it.
