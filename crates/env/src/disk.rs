@@ -9,6 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What is read and written past the operating system's cache comes in multiples of so many bytes: no device asks for more.
+pub const DIRECT_ALIGNMENT: usize = 4 << 10;
+
 /// A file being written.
 pub trait WritableFile: Send {
     /// Appends all of `bytes`.
@@ -49,8 +52,25 @@ pub trait Disk: Send + Sync {
     /// Opens an existing file to append to it, after cutting it to `length` bytes.
     fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>>;
 
+    /// Creates a file for writing past the operating system's cache, where that can be: for whoever appends whole
+    /// multiples of [`DIRECT_ALIGNMENT`] and keeps them in memory until they are written.
+    fn create_direct(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        self.create(path)
+    }
+
+    /// [`Self::open_append`] of a file that is written as [`Self::create_direct`] has it.
+    fn open_append_direct(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
+        self.open_append(path, length)
+    }
+
     /// Opens a file for reading.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>>;
+
+    /// Opens a file for reading past the operating system's cache, where that can be: for whoever keeps in memory what it
+    /// has read.
+    fn open_direct(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
+        self.open(path)
+    }
 
     /// Renames a file, replacing the target if there is one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;

@@ -7,14 +7,17 @@
 //!
 //! * [`disk`]: the [`Disk`] trait and its file handles.
 //! * [`real_disk`]: the real file system.
+//! * [`direct_file`]: files of it that are read and written past the operating system's cache.
 //! * [`clock`]: the [`Clock`] trait and the real one.
 
 pub mod clock;
+pub mod direct_file;
 pub mod disk;
 pub mod real_disk;
 
 pub use clock::{Clock, RealClock};
-pub use disk::{DirectoryLock, Disk, ReadableFile, WritableFile};
+pub use direct_file::DirectFile;
+pub use disk::{DIRECT_ALIGNMENT, DirectoryLock, Disk, ReadableFile, WritableFile};
 pub use real_disk::RealDisk;
 
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 
+use crate::direct_file::{DirectFile, DirectWritableFile, direct};
 use crate::disk::{DirectoryLock, Disk, ReadableFile, WritableFile};
 
 /// Name of the file whose lock holds a directory.
@@ -60,24 +61,41 @@ impl DirectoryLock for RealDirectoryLock {}
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(FILE_MODE)
-            .open(path)?;
+        let file = create(&mut OpenOptions::new(), path)?;
         Ok(Box::new(RealWritableFile(file)))
     }
 
     fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
-        let file = OpenOptions::new().append(true).open(path)?;
-        if file.metadata()?.len() != length {
-            file.set_len(length)?;
-        }
+        let file = append(&mut OpenOptions::new(), path, length)?;
         Ok(Box::new(RealWritableFile(file)))
+    }
+
+    fn create_direct(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        match create(direct(&mut OpenOptions::new()), path) {
+            Ok(file) => Ok(Box::new(DirectWritableFile::new(file))),
+            Err(error) if has_no_direct_files(&error) => self.create(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_append_direct(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
+        match append(direct(&mut OpenOptions::new()), path, length) {
+            Ok(file) => Ok(Box::new(DirectWritableFile::new(file))),
+            Err(error) if has_no_direct_files(&error) => self.open_append(path, length),
+            Err(error) => Err(error),
+        }
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
         Ok(Arc::new(RealReadableFile(File::open(path)?)))
+    }
+
+    fn open_direct(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
+        match DirectFile::open(path) {
+            Ok(file) => Ok(Arc::new(file)),
+            Err(error) if has_no_direct_files(&error) => self.open(path),
+            Err(error) => Err(error),
+        }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -131,4 +149,25 @@ impl Disk for RealDisk {
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Box::new(RealDirectoryLock(file)))
     }
+}
+
+fn create(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    options
+        .write(true)
+        .create_new(true)
+        .mode(FILE_MODE)
+        .open(path)
+}
+
+fn append(options: &mut OpenOptions, path: &Path, length: u64) -> io::Result<File> {
+    let file = options.append(true).open(path)?;
+    if file.metadata()?.len() != length {
+        file.set_len(length)?;
+    }
+    Ok(file)
+}
+
+/// Whether a file was refused because the file system has none that are read and written past the cache.
+fn has_no_direct_files(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput
 }

@@ -4,14 +4,17 @@
 //! written together go out in one sequential write. A write that failed is cut off and tried again:
 //! until it succeeds the partition keeps the block in memory. Files are synced when a snapshot is to
 //! name them, and not before; blocks are written meanwhile.
+//!
+//! Blocks are read and written past the operating system's cache: what is hot is in the partition's memory, so that rows
+//! of other blocks would be there in vain, and what waits to be written in that cache would be memory that nobody budgets.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use env::{Env, ReadableFile, WritableFile};
+use env::{DIRECT_ALIGNMENT, Env, ReadableFile, WritableFile};
 use parking_lot::Mutex;
 
 use super::block::Block;
@@ -246,7 +249,7 @@ impl BlockFiles {
             return Ok(reader);
         }
         let path = self.path(number);
-        let opened = self.env.disk.open(&path);
+        let opened = self.env.disk.open_direct(&path);
         let reader = opened.map_err(|error| match error.kind() {
             ErrorKind::NotFound => damaged(&path, 0, "found no file, expected blocks"),
             _ => io_failed("open", &path, &error),
@@ -268,7 +271,7 @@ impl BlockFiles {
             .as_ref()
             .is_none_or(|file| file.number != number)
         {
-            let file = self.env.disk.create(&path);
+            let file = self.create(&path);
             let file = file.map_err(|error| io_failed("create", &path, &error))?;
             let before = appended.file.replace(AppendedFile {
                 number,
@@ -282,7 +285,7 @@ impl BlockFiles {
         let mut file = match target.file.take() {
             Some(file) => file,
             None => {
-                let file = self.env.disk.open_append(&path, target.length);
+                let file = self.open_append(&path, target.length);
                 file.map_err(|error| io_failed("cut", &path, &error))?
             }
         };
@@ -310,7 +313,7 @@ impl BlockFiles {
         }
         for (number, length) in complete {
             let path = self.path(number);
-            match self.env.disk.open_append(&path, length) {
+            match self.open_append(&path, length) {
                 Ok(mut file) => sync_file(&path, &mut *file)?,
                 // Nothing was left in it, so it was removed.
                 Err(_) if !self.appended.lock().is_unsynced(number) => {}
@@ -343,7 +346,7 @@ impl BlockFiles {
         let file = match target.file.take() {
             Some(file) => file,
             None => {
-                let file = self.env.disk.open_append(&path, target.length);
+                let file = self.open_append(&path, target.length);
                 file.map_err(|error| io_failed("cut", &path, &error))?
             }
         };
@@ -359,6 +362,24 @@ impl BlockFiles {
             }
             _ => Ok(()),
         }
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+        match self.is_direct() {
+            true => self.env.disk.create_direct(path),
+            false => self.env.disk.create(path),
+        }
+    }
+
+    fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
+        match self.is_direct() {
+            true => self.env.disk.open_append_direct(path, length),
+            false => self.env.disk.open_append(path, length),
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.block_bytes.is_multiple_of(DIRECT_ALIGNMENT)
     }
 
     fn path(&self, number: FileNumber) -> PathBuf {
