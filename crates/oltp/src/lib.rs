@@ -8,7 +8,7 @@
 //!   parameters and replies as bytes.
 //! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `chunk_memory`, `text_arena`, `index`, `key_layout`: how
 //!   rows are kept and found. `undo`: how changes are taken back.
-//! * `lru_chain`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back; `memory_budget`: when.
+//! * `lru_chain`, `row_list`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back; `memory_budget`: when.
 //! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
 //!   [`digest`]: what tells that rows are the same.
 //! * [`change_feed`]: what a replica follows.
@@ -44,6 +44,7 @@ pub mod random;
 pub mod recovery;
 pub mod row;
 mod row_layout;
+mod row_list;
 mod row_store;
 pub mod schema;
 mod shared_calls;

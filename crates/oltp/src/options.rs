@@ -45,7 +45,7 @@ pub struct AntiCacheOptions {
     pub blocks_per_file: u32,
     /// How much is tracked: the paper's alpha.
     pub sampling: Sampling,
-    /// How the chain is linked.
+    /// In which order rows leave.
     pub chain: ChainKind,
     /// What is merged.
     pub merge: MergeStrategy,
@@ -70,8 +70,8 @@ impl AntiCacheOptions {
             memory_bytes,
             block_bytes: 16 << 10,
             blocks_per_file: 512,
-            sampling: Sampling::Transactions(0.01),
-            chain: ChainKind::Lazy,
+            sampling: Sampling::Transactions(1.0),
+            chain: ChainKind::TwoQueues,
             merge: MergeStrategy::Tuple,
             holes_max: 0.5,
             buffers_max: 64,

@@ -9,7 +9,7 @@ use crate::digest::RowsDigest;
 use crate::evicted_entries::{BlockPlace, EvictedEntries};
 use crate::generation::Generation;
 use crate::index::{Index, RowKey};
-use crate::lru_chain::{ChainKind, LIVE, LruChain, PINNED};
+use crate::lru_chain::{ChainKind, ChainPlace, LIVE, LruChain, PINNED};
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::row_layout::{RowBuffer, RowBytes, RowLayout};
 use crate::row_store::RowStore;
@@ -43,13 +43,6 @@ pub(crate) struct Table {
     is_indexed: Vec<bool>,
     key: Vec<u8>,
     other_key: Vec<u8>,
-}
-
-/// The end of the chain at which a row is added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChainEnd {
-    Youngest,
-    Oldest,
 }
 
 impl Table {
@@ -141,7 +134,7 @@ impl Table {
     /// Adds a row. Each index is searched once: a key that is taken shows when it is inserted, and what
     /// was done until then is taken back.
     pub(crate) fn insert(&mut self, row: RowBytes<'_>) -> Result<TupleId, Violation> {
-        let id = self.place(row, ChainEnd::Youngest);
+        let id = self.place(row, ChainPlace::Youngest);
         for number in 0..self.indexes.len() {
             let index = &mut self.indexes[number];
             let key = index.layout.of_row(&self.layout, row, &mut self.key);
@@ -188,13 +181,10 @@ impl Table {
     }
 
     /// Puts a row into memory, without its index entries.
-    fn place(&mut self, row: RowBytes<'_>, end: ChainEnd) -> TupleId {
+    fn place(&mut self, row: RowBytes<'_>, place: ChainPlace) -> TupleId {
         let flags = self.generation.stamped(LIVE);
         let id = self.rows.add(&self.layout, row, flags);
-        match end {
-            ChainEnd::Youngest => self.chain.push_youngest(&mut self.rows.slots, id),
-            ChainEnd::Oldest => self.chain.push_oldest(&mut self.rows.slots, id),
-        }
+        self.chain.add(&mut self.rows.slots, id, place);
         id
     }
 
@@ -304,7 +294,8 @@ impl Table {
     /// Undoes [`Self::detach`].
     pub(crate) fn attach(&mut self, id: TupleId) {
         self.each_key_of(id, |index, key| index.insert_new(key, id.into()));
-        self.chain.push_youngest(&mut self.rows.slots, id);
+        let rows = &mut self.rows.slots;
+        self.chain.add(rows, id, ChainPlace::Youngest);
         *self.rows.flags_mut(id) |= LIVE;
     }
 
@@ -324,8 +315,13 @@ impl Table {
     }
 
     /// Brings a row back from disk.
-    pub(crate) fn unevict(&mut self, id: EvictedId, row: RowBytes<'_>, end: ChainEnd) -> TupleId {
-        let tuple = self.place(row, end);
+    pub(crate) fn unevict(
+        &mut self,
+        id: EvictedId,
+        row: RowBytes<'_>,
+        place: ChainPlace,
+    ) -> TupleId {
+        let tuple = self.place(row, place);
         self.each_key(row, |index, key| index.repoint(key, tuple.into()));
         self.capture_entry(id);
         self.evicted.remove(id);
@@ -459,12 +455,10 @@ impl Table {
         self.uses += u64::from(!self.chain.is_young(&self.rows.slots, id));
     }
 
-    /// Makes a row one that was used last.
+    /// Notes in the chain that a row was used.
     #[inline]
     pub(crate) fn touch(&mut self, id: TupleId) {
-        if self.chain.kind() != ChainKind::None {
-            self.chain.touch(&mut self.rows.slots, id);
-        }
+        self.chain.touch(&mut self.rows.slots, id);
     }
 
     /// The same for a row that the transaction may have deleted since.
@@ -480,9 +474,14 @@ impl Table {
         self.rows.is_live(id)
     }
 
-    /// The row that has not been used for longest.
-    pub(crate) fn oldest(&self) -> Option<TupleId> {
-        self.chain.oldest()
+    /// The row that is to go to disk next.
+    pub(crate) fn next_to_leave(&mut self) -> Option<TupleId> {
+        self.chain.next_to_leave(&mut self.rows.slots)
+    }
+
+    /// A row that was to go to disk cannot.
+    pub(crate) fn postpone(&mut self, id: TupleId) {
+        self.chain.postpone(&mut self.rows.slots, id);
     }
 
     /// Whether the row is kept for a waiting transaction.

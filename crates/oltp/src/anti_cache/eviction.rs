@@ -4,8 +4,8 @@
 //!    quarter do not count: orders that are looked at after they came in say nothing of those that came in long ago. (The
 //!    paper has each table give by the uses of the whole table: then a small table of hot rows, such as items, gives more than
 //!    a large one of cold rows, such as order lines, and gets all of it back.)
-//! 2. Rows are taken from the old end of its chain until the block is full. Pinned rows, and rows
-//!    that no block can hold, go to the young end instead.
+//! 2. Rows are taken as its chain has them leave, until the block is full. Pinned rows, and rows that no block
+//!    can hold, have their turn after the others.
 //! 3. The block is kept in memory and handed to the writer.
 //!
 //! One block is one slice: what the partition stands still for.
@@ -17,7 +17,6 @@ use super::block::BlockBuilder;
 use super::block_files::WriteJob;
 use super::moves::Moves;
 use crate::evicted_entries::BlockId;
-use crate::lru_chain::ChainKind;
 use crate::table::Table;
 
 /// The part of the uses before that counts with each block that is evicted.
@@ -48,7 +47,7 @@ impl AntiCache {
         let mut builder =
             BlockBuilder::new(self.next_block, table.number, self.options.block_bytes);
         let mut passed = 0;
-        while let Some(id) = table.oldest() {
+        while let Some(id) = table.next_to_leave() {
             let is_kept = table.is_pinned(id);
             let place = if is_kept {
                 None
@@ -60,7 +59,7 @@ impl AntiCache {
                 None if !is_kept && builder.rows() > 0 => break,
                 None if passed == PASSED_MAX => break,
                 None => {
-                    table.touch(id);
+                    table.postpone(id);
                     passed += 1;
                 }
             }
@@ -99,7 +98,7 @@ impl AntiCache {
             // What was used long ago counts less and less.
             table.former_uses =
                 table.former_uses * KEPT_USES + std::mem::take(&mut table.uses) as f64;
-            if table.chain.kind() == ChainKind::None || table.oldest().is_none() {
+            if table.chain.is_empty() {
                 continue;
             }
             let unused = table.rows_in_memory() as f64 / (table.former_uses + 1.0);

@@ -35,7 +35,7 @@ use crate::schema::TableNumber;
 use crate::snapshot::BlockGeometry;
 use crate::statistics::{AntiCacheStatistics, TableTraffic};
 use crate::stop::Stop;
-use crate::table::{ChainEnd, Table};
+use crate::table::Table;
 use crate::transaction::FetchNow;
 pub(crate) use block::Block;
 pub use block_files::BlockFiles;
@@ -233,6 +233,7 @@ impl FetchNow for AntiCache {
             }
         };
         self.statistics.blocking_fetches += 1;
-        Ok(self.bring_back(table, id, &block, place, ChainEnd::Youngest))
+        let place_in_chain = self.place_of_wanted(place.block);
+        Ok(self.bring_back(table, id, &block, place, place_in_chain))
     }
 }

@@ -11,9 +11,10 @@
 use super::block::Block;
 use super::{AntiCache, Pin};
 use crate::evicted_entries::{BlockId, BlockPlace};
+use crate::lru_chain::ChainPlace;
 use crate::options::MergeStrategy;
 use crate::pointer::{EvictedId, Target, TupleId};
-use crate::table::{ChainEnd, Table};
+use crate::table::Table;
 use crate::transaction::Want;
 
 /// Blocks that count as read a short time ago.
@@ -29,10 +30,11 @@ impl AntiCache {
         wants: impl Iterator<Item = Want>,
         pins: &mut Vec<Pin>,
     ) {
+        let place = self.place_of_wanted(block.id);
         for want in wants {
             let row = block.row(want.place.at, &table.layout);
             let id = match table.evicted_at(row, want.place) {
-                Some(id) => self.bring_back(table, id, block, want.place, ChainEnd::Youngest),
+                Some(id) => self.bring_back(table, id, block, want.place, place),
                 None => match table.find_primary(row) {
                     Some(Target::Memory(id)) => id,
                     _ => continue,
@@ -54,14 +56,14 @@ impl AntiCache {
         if live == 0 || !(takes_all || holes > self.options.holes_max) {
             return;
         }
-        let end = match is_wanted {
-            true => ChainEnd::Youngest,
-            false => ChainEnd::Oldest,
+        let place_in_chain = match is_wanted {
+            true => ChainPlace::Youngest,
+            false => ChainPlace::Oldest,
         };
         for place in block.places() {
             let row = block.row(place.at, &table.layout);
             if let Some(id) = table.evicted_at(row, place) {
-                self.bring_back(table, id, block, place, end);
+                self.bring_back(table, id, block, place, place_in_chain);
             }
         }
     }
@@ -76,6 +78,16 @@ impl AntiCache {
         is_again
     }
 
+    /// Where a row comes in that is wanted: one that has left only lately should not have, and one that was away for long
+    /// is on probation. Lately is since no more has left than there is room for.
+    pub(super) fn place_of_wanted(&self, block: BlockId) -> ChainPlace {
+        let since = (self.next_block.0 - block.0) as usize;
+        match since.saturating_mul(self.options.block_bytes) <= self.options.memory_bytes {
+            true => ChainPlace::Youngest,
+            false => ChainPlace::Probation,
+        }
+    }
+
     /// Brings a row back.
     pub(super) fn bring_back(
         &mut self,
@@ -83,12 +95,12 @@ impl AntiCache {
         id: EvictedId,
         block: &Block,
         place: BlockPlace,
-        end: ChainEnd,
+        place_in_chain: ChainPlace,
     ) -> TupleId {
         let row = block.row(place.at, &table.layout);
         // A copy, because the table computes keys while it takes the row.
         self.scratch.copy(row);
-        let tuple = table.unevict(id, self.scratch.bytes(), end);
+        let tuple = table.unevict(id, self.scratch.bytes(), place_in_chain);
         self.leave(place.block);
         self.statistics.returned_rows += 1;
         self.traffic(block.table).returned_rows += 1;

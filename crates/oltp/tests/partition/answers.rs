@@ -69,7 +69,7 @@ fn with_every_strategy_chain_and_sampling() {
         MergeStrategy::Block,
         MergeStrategy::Adaptive,
     ] {
-        for chain in [ChainKind::Single, ChainKind::Double, ChainKind::Lazy] {
+        for chain in [ChainKind::Single, ChainKind::Double, ChainKind::TwoQueues] {
             for sampling in [Sampling::Transactions(0.1), Sampling::Accesses(1.0)] {
                 seed += 1;
                 let options = AntiCacheOptions {
