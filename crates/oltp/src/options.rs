@@ -70,7 +70,7 @@ impl AntiCacheOptions {
             memory_bytes,
             block_bytes: 16 << 10,
             blocks_per_file: 512,
-            sampling: Sampling::Transactions(1.0),
+            sampling: Sampling::Transactions(0.01),
             chain: ChainKind::TwoQueues,
             merge: MergeStrategy::Tuple,
             holes_max: 0.5,
