@@ -37,7 +37,7 @@ impl AlignedBuffer {
 }
 
 /// `options` with the flag; opening fails with an error of kind `InvalidInput` where the file system has no such files.
-pub(crate) fn direct(options: &mut OpenOptions) -> &mut OpenOptions {
+fn direct(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(OFlags::DIRECT.bits().cast_signed())
 }
 
@@ -94,10 +94,11 @@ pub(crate) struct DirectWritableFile {
 }
 
 impl DirectWritableFile {
-    /// Writes to a file that was opened with [`direct`], whose length is a multiple of [`DIRECT_ALIGNMENT`].
-    pub(crate) fn new(file: File) -> Self {
+    /// Opens a file to append to it, whose length is a multiple of [`DIRECT_ALIGNMENT`]; fails as [`DirectFile::open`] does.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = direct(OpenOptions::new().append(true)).open(path)?;
         let buffer = AlignedBuffer(Vec::new());
-        Self { file, buffer }
+        Ok(Self { file, buffer })
     }
 }
 

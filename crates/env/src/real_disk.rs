@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 
-use crate::direct_file::{DirectFile, DirectWritableFile, direct};
+use crate::direct_file::{DirectFile, DirectWritableFile};
 use crate::disk::{DirectoryLock, Disk, ReadableFile, WritableFile};
 
 /// Name of the file whose lock holds a directory.
@@ -61,29 +61,19 @@ impl DirectoryLock for RealDirectoryLock {}
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        let file = create(&mut OpenOptions::new(), path)?;
-        Ok(Box::new(RealWritableFile(file)))
+        Ok(Box::new(RealWritableFile(create(path)?)))
     }
 
     fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
-        let file = append(&mut OpenOptions::new(), path, length)?;
-        Ok(Box::new(RealWritableFile(file)))
+        Ok(Box::new(RealWritableFile(append(path, length)?)))
     }
 
     fn create_direct(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        match create(direct(&mut OpenOptions::new()), path) {
-            Ok(file) => Ok(Box::new(DirectWritableFile::new(file))),
-            Err(error) if has_no_direct_files(&error) => self.create(path),
-            Err(error) => Err(error),
-        }
+        direct_if_possible(create(path)?, path)
     }
 
     fn open_append_direct(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
-        match append(direct(&mut OpenOptions::new()), path, length) {
-            Ok(file) => Ok(Box::new(DirectWritableFile::new(file))),
-            Err(error) if has_no_direct_files(&error) => self.open_append(path, length),
-            Err(error) => Err(error),
-        }
+        direct_if_possible(append(path, length)?, path)
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>> {
@@ -151,20 +141,27 @@ impl Disk for RealDisk {
     }
 }
 
-fn create(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options
-        .write(true)
-        .create_new(true)
-        .mode(FILE_MODE)
-        .open(path)
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(FILE_MODE);
+    options.open(path)
 }
 
-fn append(options: &mut OpenOptions, path: &Path, length: u64) -> io::Result<File> {
-    let file = options.append(true).open(path)?;
+fn append(path: &Path, length: u64) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).open(path)?;
     if file.metadata()?.len() != length {
         file.set_len(length)?;
     }
     Ok(file)
+}
+
+/// Appends to a file past the cache, else as it was opened. It is there by now: one that is made and refused in one go stays.
+fn direct_if_possible(file: File, path: &Path) -> io::Result<Box<dyn WritableFile>> {
+    match DirectWritableFile::open(path) {
+        Ok(direct) => Ok(Box::new(direct)),
+        Err(error) if has_no_direct_files(&error) => Ok(Box::new(RealWritableFile(file))),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a file was refused because the file system has none that are read and written past the cache.
