@@ -8,7 +8,7 @@
 //!   parameters and replies as bytes.
 //! * [`schema`]: what is declared. `table`, `row_store`, `row_layout`, `slot_arena`, `chunk_memory`, `text_arena`, `index`, `key_layout`: how
 //!   rows are kept and found. `undo`: how changes are taken back.
-//! * `lru_chain`, `row_list`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back; `memory_budget`: when.
+//! * `eviction_chain`, `row_list`, `evicted_entries`, `anti_cache`, `waiting`: how rows go to disk and come back; `memory_budget`: when.
 //! * `command_log`: how transactions become durable; `snapshot`, `generation`: how the log is kept short;
 //!   [`digest`]: what tells that rows are the same.
 //! * [`change_feed`]: what a replica follows.
@@ -26,12 +26,12 @@ mod command_log;
 pub mod digest;
 pub mod error;
 mod evicted_entries;
+mod eviction_chain;
 mod expected_calls;
 mod generation;
 mod index;
 mod key_encoding;
 mod key_layout;
-mod lru_chain;
 mod memory_budget;
 pub mod options;
 pub mod parameters;
@@ -66,8 +66,8 @@ pub use change_feed::{ChangeFeed, ChangedRow, CommittedChanges, CopyPart, FeedSt
 pub use command_log::LogWriter;
 pub use digest::{RowsDigest, RowsDigester};
 pub use error::PrimaryError;
+pub use eviction_chain::ChainKind;
 pub use index::Direction;
-pub use lru_chain::ChainKind;
 pub use options::{AntiCacheOptions, MergeStrategy, Sampling};
 pub use partition::Partition;
 pub use partition_set::{PartitionNumber, PartitionSet};

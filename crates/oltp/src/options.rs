@@ -1,7 +1,7 @@
 //! What can be set.
 
 use crate::error::PrimaryError;
-use crate::lru_chain::ChainKind;
+use crate::eviction_chain::ChainKind;
 use crate::text_arena::TEXT_BYTES_MAX;
 
 /// Which rows of a fetched block go back into memory.
@@ -16,7 +16,7 @@ pub enum MergeStrategy {
     Adaptive,
 }
 
-/// What is tracked for the LRU chain.
+/// What is tracked for the chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
     /// All accesses of this share of the transactions (the paper).

@@ -29,8 +29,8 @@ use crate::command_log::{
     CommandLog, LogWriter, ReadLog, SegmentNumber, check_reaches, read_segments,
 };
 use crate::error::{PrimaryError, damaged, io_failed};
+use crate::eviction_chain::ChainKind;
 use crate::expected_calls::{Declared, ExpectedCalls};
-use crate::lru_chain::ChainKind;
 use crate::options::AntiCacheOptions;
 use crate::partition::Partition;
 use crate::partition_set::PartitionPlace;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use prefetch::prefetch;
 
-use crate::lru_chain::LIVE;
+use crate::eviction_chain::LIVE;
 use crate::pointer::TupleId;
 use crate::row_layout::{RowBytes, RowLayout};
 use crate::slot_arena::SlotArena;

@@ -7,9 +7,9 @@
 
 use crate::digest::RowsDigest;
 use crate::evicted_entries::{BlockPlace, EvictedEntries};
+use crate::eviction_chain::{ChainKind, ChainPlace, EvictionChain, LIVE, PINNED};
 use crate::generation::Generation;
 use crate::index::{Index, RowKey};
-use crate::lru_chain::{ChainKind, ChainPlace, LIVE, LruChain, PINNED};
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::row_layout::{RowBuffer, RowBytes, RowLayout};
 use crate::row_store::RowStore;
@@ -28,7 +28,7 @@ pub(crate) struct Table {
     pub(crate) layout: RowLayout,
     pub(crate) indexes: Vec<Index>,
     pub(crate) evicted: EvictedEntries,
-    pub(crate) chain: LruChain,
+    pub(crate) chain: EvictionChain,
     /// Uses of rows that were not young, or on disk, since rows were last evicted; and before, less and less.
     pub(crate) uses: u64,
     pub(crate) former_uses: f64,
@@ -71,7 +71,7 @@ impl Table {
                 .map(|index| Index::new(index, primary, &definition.columns, &layout))
                 .collect(),
             evicted: EvictedEntries::new(chunk_bytes),
-            chain: LruChain::new(chain),
+            chain: EvictionChain::new(chain),
             uses: 0,
             former_uses: 0.0,
             capture: Capture::default(),

@@ -1,7 +1,7 @@
 //! The primary as a contender: one partition with its command log, on data larger than memory.
 //!
 //! * Of the limit a tenth, and [`OWN_BYTES`], are left for what the budget does not count: the program, what
-//!   the allocator keeps, and the page cache that block files are read and written through.
+//!   the allocator keeps, and the page cache that the log and snapshots are written through.
 //! * A snapshot begins whenever the log has grown by twice the memory, as large as InnoDB's log is, so that
 //!   older segments of the log can go.
 //! * A transaction has ended when the log is durable up to what it has seen.

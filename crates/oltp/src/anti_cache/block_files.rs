@@ -289,11 +289,8 @@ impl BlockFiles {
                 file.map_err(|error| io_failed("cut", &path, &error))?
             }
         };
-        let bytes: Vec<u8> = blocks
-            .clone()
-            .flat_map(|block| &block.bytes)
-            .copied()
-            .collect();
+        let bytes = blocks.clone().map(|block| &block.bytes[..]);
+        let bytes = bytes.collect::<Vec<_>>().concat();
         file.append(&bytes)
             .map_err(|error| io_failed("write", &path, &error))?;
         target.file = Some(file);

@@ -11,7 +11,7 @@
 use super::block::Block;
 use super::{AntiCache, Pin};
 use crate::evicted_entries::{BlockId, BlockPlace};
-use crate::lru_chain::ChainPlace;
+use crate::eviction_chain::ChainPlace;
 use crate::options::MergeStrategy;
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::table::Table;

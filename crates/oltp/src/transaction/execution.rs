@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{Answer, Batch, Found, Tracking, Transaction, Want};
+use crate::eviction_chain::ChainKind;
 use crate::index::SoughtKey;
-use crate::lru_chain::ChainKind;
 use crate::pointer::{EvictedId, Target, TupleId};
 use crate::random::Random;
 use crate::row_layout::RowBytes;

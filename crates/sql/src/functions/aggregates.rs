@@ -31,8 +31,7 @@ use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
 use super::quotient::{Digits, quotient_type};
 use super::short_sums;
 use super::widened::{Widened, sum_of, wide};
-use crate::error::{SqlError, code};
-use crate::pg_type;
+use crate::error::SqlError;
 
 /// The name of `sum` in plans.
 pub(crate) const SUM: &str = "exact_sum";
@@ -90,14 +89,7 @@ impl ExactAggregate {
     }
 
     fn undefined(&self, arguments: &[DataType]) -> SqlError {
-        let types = arguments
-            .iter()
-            .map(|argument| pg_type::names(pg_type::oid(argument)).0);
-        let types = types.collect::<Vec<_>>().join(", ");
-        SqlError::new(
-            code::UNDEFINED_FUNCTION,
-            format!("function {}({types}) does not exist", self.aliases[0]),
-        )
+        SqlError::undefined_function(&self.aliases[0], arguments)
     }
 
     fn outcome(&self, result: &DataType) -> Outcome {

@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
 };
 
 use super::calendar::{Civil, DAY_US, HOUR_US, MINUTE_US, SECOND_US, YEAR_SECONDS_QUARTERS};
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 use crate::pg_type;
 
@@ -107,22 +108,18 @@ impl ScalarUDFImpl for Extract {
         let ColumnarValue::Scalar(field) = field else {
             return Err(SqlError::not_supported("a part of a date that varies").into());
         };
-        let scalar = matches!(moments, ColumnarValue::Scalar(_));
-        let moments = moments.to_array(if scalar { 1 } else { args.number_rows })?;
-        let of = moments.data_type().clone();
-        let part = Part::named(field.try_as_str().flatten().unwrap_or_default(), &of)?;
-        let numbers = parts(part, &moments);
-        let numbers: ArrayRef =
-            Arc::new(numbers.with_precision_and_scale(PRECISION, part.scale(&of))?);
-        let result = match self.form {
-            Form::Extract => numbers,
-            Form::DatePart => cast(&numbers, &DataType::Float64)?,
-        };
-        if scalar {
-            let value = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(result))
+        let field = field.try_as_str().flatten().unwrap_or_default();
+        computed(&args, |rows| {
+            let moments = moments.to_array(rows)?;
+            let of = moments.data_type();
+            let part = Part::named(field, of)?;
+            let numbers = parts(part, &moments);
+            let numbers = numbers.with_precision_and_scale(PRECISION, part.scale(of))?;
+            Ok(match self.form {
+                Form::Extract => Arc::new(numbers),
+                Form::DatePart => cast(&numbers, &DataType::Float64)?,
+            })
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{
@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
     ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
 /// Divides floats.
@@ -51,23 +52,17 @@ impl ScalarUDFImpl for FloatDivision {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalar = |argument: &ColumnarValue| matches!(argument, ColumnarValue::Scalar(_));
-        let constant = args.args.iter().all(scalar);
-        let rows = if constant { 1 } else { args.number_rows };
-        let (left, right) = (args.args[0].to_array(rows)?, args.args[1].to_array(rows)?);
-        let quotients: ArrayRef = match left.data_type() {
-            DataType::Float32 => Arc::new(divide::<Float32Type>(&left, &right, |a, b| {
-                (a / b, b == 0.0 && !a.is_nan(), a.is_finite())
-            })?),
-            _ => Arc::new(divide::<Float64Type>(&left, &right, |a, b| {
-                (a / b, b == 0.0 && !a.is_nan(), a.is_finite())
-            })?),
-        };
-        if constant {
-            let value = ScalarValue::try_from_array(&quotients, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(quotients))
+        computed(&args, |rows| {
+            let (left, right) = (args.args[0].to_array(rows)?, args.args[1].to_array(rows)?);
+            Ok(match left.data_type() {
+                DataType::Float32 => Arc::new(divide::<Float32Type>(&left, &right, |a, b| {
+                    (a / b, b == 0.0 && !a.is_nan(), a.is_finite())
+                })?),
+                _ => Arc::new(divide::<Float64Type>(&left, &right, |a, b| {
+                    (a / b, b == 0.0 && !a.is_nan(), a.is_finite())
+                })?),
+            })
+        })
     }
 }
 

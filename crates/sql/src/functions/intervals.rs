@@ -20,6 +20,7 @@ use datafusion::logical_expr::{
 };
 
 use super::calendar::{Civil, DAY_US};
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
@@ -78,18 +79,10 @@ impl ScalarUDFImpl for Intervals {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = if scalar { 1 } else { args.number_rows };
-        let (left, right) = (args.args[0].to_array(rows)?, args.args[1].to_array(rows)?);
-        let result: ArrayRef = Arc::new(self.compute(&left, &right)?);
-        if scalar {
-            let value = datafusion::common::ScalarValue::try_from_array(&result, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(result))
+        computed(&args, |rows| {
+            let (left, right) = (args.args[0].to_array(rows)?, args.args[1].to_array(rows)?);
+            Ok(Arc::new(self.compute(&left, &right)?))
+        })
     }
 }
 
@@ -235,24 +228,16 @@ impl ScalarUDFImpl for Span {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalar = matches!(args.args[0], ColumnarValue::Scalar(_));
-        let intervals = args.args[0].to_array(if scalar { 1 } else { args.number_rows })?;
-        let spans: Decimal128Array = intervals
-            .as_primitive::<IntervalMonthDayNanoType>()
-            .iter()
-            .map(|interval| {
-                interval.map(|interval| {
-                    let days = i128::from(interval.months) * 30 + i128::from(interval.days);
-                    days * i128::from(DAY_US) + i128::from(interval.nanoseconds / 1_000)
-                })
-            })
-            .collect();
-        let spans: ArrayRef = Arc::new(spans.with_precision_and_scale(SPAN_DIGITS, 0)?);
-        if scalar {
-            let value = datafusion::common::ScalarValue::try_from_array(&spans, 0)?;
-            return Ok(ColumnarValue::Scalar(value));
-        }
-        Ok(ColumnarValue::Array(spans))
+        computed(&args, |rows| {
+            let intervals = args.args[0].to_array(rows)?;
+            let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
+            let span = |interval: IntervalMonthDayNano| {
+                let days = i128::from(interval.months) * 30 + i128::from(interval.days);
+                days * i128::from(DAY_US) + i128::from(interval.nanoseconds / 1_000)
+            };
+            let spans: Decimal128Array = intervals.unary(span);
+            Ok(Arc::new(spans.with_precision_and_scale(SPAN_DIGITS, 0)?))
+        })
     }
 }
 

@@ -5,18 +5,13 @@
 //! An escape character that ends the pattern is an error here, whatever the text is; to PostgreSQL only where a text is like the pattern
 //! up to there, and goes on.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::StringArray;
-use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
-use super::constant_call::computed;
-use super::similar::escape_character;
+use super::similar::translated;
 use crate::error::{SqlError, code};
 
 /// The function.
@@ -47,26 +42,12 @@ impl ScalarUDFImpl for LikeEscape {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |rows| {
-            let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
-            let (patterns, escapes) = (patterns?, escapes?);
-            let pairs = patterns
-                .as_string::<i32>()
-                .iter()
-                .zip(escapes.as_string::<i32>());
-            let escaped = pairs.map(|(pattern, escape)| match (pattern, escape) {
-                (Some(pattern), Some(escape)) => escaped(pattern, escape).map(Some),
-                _ => Ok(None),
-            });
-            let escaped: StringArray = escaped.collect::<Result<_, SqlError>>()?;
-            Ok(Arc::new(escaped))
-        })
+        translated(&args, escaped)
     }
 }
 
-/// The pattern with backslashes in the place of `escape`, which is a character or nothing.
-fn escaped(pattern: &str, escape: &str) -> Result<String, SqlError> {
-    let escape = escape_character(escape)?;
+/// The pattern with backslashes in the place of `escape`.
+fn escaped(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
     let mut out = String::with_capacity(pattern.len());
     let mut is_escaped = false;
     for character in pattern.chars() {
@@ -95,18 +76,17 @@ mod tests {
     #[test]
     fn another_character_gives_way_to_the_backslash() {
         let of = |pattern, escape| escaped(pattern, escape).expect("a pattern");
-        assert_eq!(of("a!%b!!c\\d!e", "!"), "a\\%b\\!c\\\\d\\e");
-        assert_eq!(of("a\\b", ""), "a\\\\b");
-        assert_eq!(of("a\\%\\\\", "\\"), "a\\%\\\\");
-        assert_eq!(of("aä_ä%", "ä"), "a\\_\\%");
+        assert_eq!(of("a!%b!!c\\d!e", Some('!')), "a\\%b\\!c\\\\d\\e");
+        assert_eq!(of("a\\b", None), "a\\\\b");
+        assert_eq!(of("a\\%\\\\", Some('\\')), "a\\%\\\\");
+        assert_eq!(of("aä_ä%", Some('ä')), "a\\_\\%");
     }
 
     #[test]
     fn what_escapes_nothing_is_refused() {
-        let error = |pattern, escape| escaped(pattern, escape).expect_err("wrong").message;
-        assert_eq!(error("a", "!!"), "invalid escape string");
+        let error = escaped("a!", Some('!')).expect_err("nothing is escaped");
         assert_eq!(
-            error("a!", "!"),
+            error.message,
             "LIKE pattern must not end with escape character"
         );
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
 /// The only element of a list, NULL of none; more are an error.
@@ -38,23 +39,12 @@ impl ScalarUDFImpl for OnlyElement {
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         match &arguments[0] {
             DataType::List(item) => Ok(item.data_type().clone()),
-            other => Err(SqlError::new(
-                code::UNDEFINED_FUNCTION,
-                format!("function only_element({other}) does not exist"),
-            )
-            .into()),
+            _ => Err(SqlError::undefined_function(self.name(), arguments).into()),
         }
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalar = matches!(args.args[0], ColumnarValue::Scalar(_));
-        let lists = args.args[0].to_array(if scalar { 1 } else { args.number_rows })?;
-        let values = only_elements(&lists)?;
-        Ok(if scalar {
-            ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?)
-        } else {
-            ColumnarValue::Array(values)
-        })
+        computed(&args, |rows| only_elements(&args.args[0].to_array(rows)?))
     }
 }
 

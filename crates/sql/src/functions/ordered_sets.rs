@@ -29,7 +29,6 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::{SqlError, code};
-use crate::pg_type;
 
 /// Which of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,16 +60,8 @@ impl OrderedSet {
     }
 
     fn undefined(&self, arguments: &[DataType]) -> SqlError {
-        let names = |types: &[DataType]| {
-            let names = types.iter().map(|of| pg_type::names(pg_type::oid(of)).0);
-            names.collect::<Vec<_>>()
-        };
         let (sorted, direct) = arguments.split_at(arguments.len().min(1));
-        let types = [names(direct), names(sorted)].concat().join(", ");
-        SqlError::new(
-            code::UNDEFINED_FUNCTION,
-            format!("function {}({types}) does not exist", self.name()),
-        )
+        SqlError::undefined_function(self.name(), &[direct, sorted].concat())
     }
 
     /// The type in which the values are kept.

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
 /// The function.
@@ -45,24 +46,35 @@ impl ScalarUDFImpl for SimilarToEscape {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let rows = args.number_rows;
+        translated(&args, expression)
+    }
+}
+
+/// Patterns and the texts of their ESCAPE, each pair translated; NULL of NULL.
+pub(super) fn translated(
+    args: &ScalarFunctionArgs,
+    translate: impl Fn(&str, Option<char>) -> Result<String, SqlError>,
+) -> Result<ColumnarValue> {
+    computed(args, |rows| {
         let [patterns, escapes] = [0, 1].map(|place: usize| args.args[place].to_array(rows));
         let (patterns, escapes) = (patterns?, escapes?);
         let pairs = patterns
             .as_string::<i32>()
             .iter()
             .zip(escapes.as_string::<i32>());
-        let expressions = pairs.map(|(pattern, escape)| match (pattern, escape) {
-            (Some(pattern), Some(escape)) => expression(pattern, escape).map(Some),
+        let translated = pairs.map(|(pattern, escape)| match (pattern, escape) {
+            (Some(pattern), Some(escape)) => {
+                translate(pattern, escape_character(escape)?).map(Some)
+            }
             _ => Ok(None),
         });
-        let expressions: StringArray = expressions.collect::<Result<_, SqlError>>()?;
-        Ok(ColumnarValue::Array(Arc::new(expressions)))
-    }
+        let translated: StringArray = translated.collect::<Result<_, SqlError>>()?;
+        Ok(Arc::new(translated))
+    })
 }
 
 /// The character of ESCAPE, if there is one.
-pub(super) fn escape_character(escape: &str) -> Result<Option<char>, SqlError> {
+fn escape_character(escape: &str) -> Result<Option<char>, SqlError> {
     let mut characters = escape.chars();
     let (escape, None) = (characters.next(), characters.next()) else {
         let error = SqlError::new(code::INVALID_ESCAPE_SEQUENCE, "invalid escape string");
@@ -71,9 +83,8 @@ pub(super) fn escape_character(escape: &str) -> Result<Option<char>, SqlError> {
     Ok(escape)
 }
 
-/// The pattern as a regular expression; `escape` is a character or nothing.
-fn expression(pattern: &str, escape: &str) -> Result<String, SqlError> {
-    let escape = escape_character(escape)?;
+/// The pattern as a regular expression.
+fn expression(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
     let mut expression = String::from("^(?s:");
     let (mut escaped, mut in_brackets) = (false, false);
     for character in pattern.chars() {
@@ -117,12 +128,22 @@ mod tests {
 
     #[test]
     fn patterns_become_regular_expressions() {
-        let of = |pattern| expression(pattern, "\\").expect("one character");
+        let of = |pattern| expression(pattern, Some('\\')).expect("a pattern");
         assert_eq!(of("(a|b)%_"), "^(?s:(?:a|b).*.)$");
         assert_eq!(of("a.b^c$"), "^(?s:a\\.b\\^c\\$)$");
         assert_eq!(of("[a.%]\\%"), "^(?s:[a.%]\\%)$");
-        assert_eq!(expression("a#%\\", "#").expect("one"), "^(?s:a\\%\\\\)$");
-        assert_eq!(expression("a\\%", "").expect("none"), "^(?s:a\\\\.*)$");
-        assert!(expression("a", "##").is_err());
+        assert_eq!(
+            expression("a#%\\", Some('#')).expect("one"),
+            "^(?s:a\\%\\\\)$"
+        );
+        assert_eq!(expression("a\\%", None).expect("none"), "^(?s:a\\\\.*)$");
+    }
+
+    #[test]
+    fn one_character_escapes_or_none() {
+        assert_eq!(escape_character("").expect("none"), None);
+        assert_eq!(escape_character("ä").expect("one"), Some('ä'));
+        let error = escape_character("!!").expect_err("two");
+        assert_eq!(error.message, "invalid escape string");
     }
 }

@@ -96,7 +96,7 @@ pub(crate) enum ChainPlace {
 }
 
 /// See the module.
-pub(crate) struct LruChain {
+pub(crate) struct EvictionChain {
     kind: ChainKind,
     /// All rows of the paper's chains.
     main: RowList,
@@ -107,7 +107,7 @@ pub(crate) struct LruChain {
     young: usize,
 }
 
-impl LruChain {
+impl EvictionChain {
     /// An empty chain.
     pub(crate) fn new(kind: ChainKind) -> Self {
         Self {
@@ -411,7 +411,7 @@ mod tests {
         for kind in [ChainKind::Single, ChainKind::Double, ChainKind::TwoQueues] {
             let mut random = StdRng::seed_from_u64(1);
             let mut rows = SlotArena::new(16, 1 << 16);
-            let mut chain = LruChain::new(kind);
+            let mut chain = EvictionChain::new(kind);
             let mut model = Model::new(kind);
             for _ in 0..10_000 {
                 let some = model.len() > 0;
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn a_row_that_is_kept_for_its_use_is_not_used_by_it() {
         let mut rows = SlotArena::new(16, 1 << 16);
-        let mut chain = LruChain::new(ChainKind::TwoQueues);
+        let mut chain = EvictionChain::new(ChainKind::TwoQueues);
         for (flags, is_used) in [(LIVE | PINNED, false), (LIVE, true)] {
             let id = TupleId(rows.allocate());
             rows.get_mut(id.0)[0] = flags;
@@ -512,7 +512,7 @@ mod tests {
         const ROWS_MAX: usize = KEYS / 8;
         const WARM_UP: usize = 400_000;
         const USES: usize = 400_000;
-        let (mut rows, mut chain) = (SlotArena::new(16, 1 << 16), LruChain::new(kind));
+        let (mut rows, mut chain) = (SlotArena::new(16, 1 << 16), EvictionChain::new(kind));
         let mut keys = Skewed::new(KEYS, skew);
         let mut chance = StdRng::seed_from_u64(8);
         let mut in_memory = vec![None; KEYS];
