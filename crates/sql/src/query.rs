@@ -8,6 +8,7 @@
 //!
 //! Dropping the stream, the statement timeout and a cancel request all end the task.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
@@ -20,7 +21,9 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::{Query as AstQuery, Statement as Ast};
+use datafusion::sql::sqlparser::ast::{
+    Expr as AstExpr, Query as AstQuery, Statement as Ast, visit_expressions,
+};
 use futures::StreamExt;
 use lsm::Snapshot;
 use tokio::sync::{mpsc, oneshot};
@@ -30,7 +33,7 @@ use crate::cast_parameters;
 use crate::context::StatementContext;
 use crate::engine::Engine;
 use crate::error::{SqlError, code};
-use crate::functions::session::SessionFacts;
+use crate::functions::session::{SessionFacts, is_position};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
@@ -123,6 +126,15 @@ fn is_about_names(error: &SqlError) -> bool {
     [code::DUPLICATE_COLUMN, code::AMBIGUOUS_COLUMN].contains(&error.code)
 }
 
+/// Whether a statement calls `hedgerow.position()`.
+fn asks_for_position(statement: &Ast) -> bool {
+    let found = visit_expressions(statement, |expression| match expression {
+        AstExpr::Function(call) if is_position(&call.name.to_string()) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 /// A running query.
 pub(crate) struct Running {
     pub(crate) schema: SchemaRef,
@@ -130,9 +142,12 @@ pub(crate) struct Running {
 }
 
 impl Query {
-    /// Whether the statement names a table of a source: one that is replicated, or one that is
-    /// unknown and may become known once its source is.
-    pub(crate) fn reads_tables(&self) -> Result<bool, SqlError> {
+    /// Whether the answer depends on the snapshot. The statement names a table of a source (one that is
+    /// replicated, or one that is unknown and may become known once its source is), or asks for the position.
+    pub(crate) fn reads_snapshot(&self) -> Result<bool, SqlError> {
+        if asks_for_position(&self.statement) {
+            return Ok(true);
+        }
         let context = self.context(&self.engine.state);
         let statement = datafusion::sql::parser::Statement::Statement(self.statement.clone());
         let (tables, _) = datafusion::sql::resolve::resolve_table_references(&statement, true)?;

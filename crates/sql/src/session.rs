@@ -323,10 +323,12 @@ impl Session {
     async fn run(&self, ast: &Ast, parameters: Vec<ScalarValue>) -> Result<Outcome, SqlError> {
         let mut interrupt = self.begin_interruptible();
         let query = self.query(Box::new(ast.clone()), None);
-        if query.reads_tables()? {
+        let snapshot = if query.reads_snapshot()? {
             self.wait_until_readable(&mut interrupt).await?;
-        }
-        let snapshot = self.snapshot();
+            self.snapshot()
+        } else {
+            self.unread_snapshot()
+        };
         let position = snapshot.position();
         let query = self.query(query.statement, Some(snapshot));
         let running = query.start(parameters, interrupt).await?;

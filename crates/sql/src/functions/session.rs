@@ -28,6 +28,11 @@ pub(crate) struct SessionFacts {
     pub(crate) position: Option<CommitPosition>,
 }
 
+/// Whether a function of this name tells the position of the statement's snapshot.
+pub(crate) fn is_position(name: &str) -> bool {
+    ["hedgerow_position", "hedgerow.position"].contains(&name)
+}
+
 impl SessionFacts {
     /// The function with this name, if it is one about the session.
     pub(crate) fn function(&self, name: &str) -> Option<Arc<ScalarUDF>> {
@@ -38,9 +43,7 @@ impl SessionFacts {
         }
         let text = |value: &str| ScalarValue::Utf8(Some(value.to_owned()));
         let (name, value) = match name {
-            "hedgerow_position" | "hedgerow.position" => {
-                ("hedgerow_position", self.position_text())
-            }
+            name if is_position(name) => ("hedgerow_position", self.position_text()),
             "pg_last_wal_replay_lsn" | "pg_last_wal_receive_lsn" => {
                 ("pg_last_wal_replay_lsn", self.position_text())
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lsm::Snapshot;
 
-use super::Session;
+use super::{Session, State};
 use crate::error::SqlError;
 use crate::interrupt::Interrupt;
 
@@ -45,9 +45,24 @@ impl Session {
             .is_some_and(|transaction| transaction.snapshot.is_some())
     }
 
-    /// The snapshot for the next statement.
+    /// The snapshot for a statement that reads it; that of the open transaction from then on.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         let mut state = self.shared.state.lock();
+        let snapshot = self.pinned(&mut state);
+        if let Some(transaction) = &mut state.transaction {
+            transaction.snapshot = Some(snapshot.clone());
+        }
+        snapshot
+    }
+
+    /// The snapshot for a statement that reads nothing in it and has waited for nothing. It may be older than what
+    /// tables may be read at, so that the open transaction does not keep it.
+    pub(super) fn unread_snapshot(&self) -> Arc<Snapshot> {
+        self.pinned(&mut self.shared.state.lock())
+    }
+
+    /// The open transaction's snapshot, or a new one.
+    fn pinned(&self, state: &mut State) -> Arc<Snapshot> {
         if let Some(snapshot) = state.transaction.as_ref().and_then(|t| t.snapshot.clone()) {
             return snapshot;
         }
@@ -57,9 +72,6 @@ impl Session {
             "positions of a session never go back"
         );
         state.seen = snapshot.position();
-        if let Some(transaction) = &mut state.transaction {
-            transaction.snapshot = Some(snapshot.clone());
-        }
         snapshot
     }
 }

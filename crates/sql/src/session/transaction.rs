@@ -26,7 +26,7 @@ pub(super) struct State {
 
 /// An open transaction.
 pub(super) struct Transaction {
-    /// Pinned by its first statement that gives rows.
+    /// Pinned by its first statement that reads a table or asks for the position.
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) failed: bool,
     pub(super) began_us: i64,

@@ -203,8 +203,22 @@ async fn tables_wait_until_the_replica_has_caught_up_and_views_do_not() {
         "shop|postgresql"
     );
     assert_eq!(row(&session, "select 1").await, "1");
+    let position = "select hedgerow.position()";
+    assert_eq!(failure(&session, position).await.code, "57P03");
+
+    // What a transaction asks before it reads a table does not keep it at an older state.
+    run(&session, "begin isolation level repeatable read")
+        .await
+        .expect("begins");
+    assert_eq!(row(&session, "select 1").await, "1");
+    fixture.write(table, "2");
     source.set_visible(CommitPosition(0x1000), 1);
-    assert_eq!(row(&session, "select count(*) from t").await, "1");
+    let at = row(&session, position).await;
+    fixture.write(table, "3");
+    assert_eq!(row(&session, "select count(*) from t").await, "2");
+    assert_eq!(row(&session, position).await, at);
+    run(&session, "commit").await.expect("ends");
+    assert_eq!(row(&session, "select count(*) from t").await, "3");
 }
 
 #[tokio::test]
