@@ -8,6 +8,7 @@
 //! * [`postgres_server`]: a PostgreSQL in a folder of its own.
 //! * [`hedgerow_process`]: the hedgerow binary on a data directory of its own.
 //! * [`history`]: random schemas, rows and histories.
+//! * [`log_reading`]: a second reading of the source's log, to hold snapshots against.
 //! * [`cut_link`]: a network link that can be cut.
 //! * [`differential`]: random queries, answered by PostgreSQL and by Hedgerow.
 //! * [`bank`]: pgbench's four sums, the invariant that a torn read breaks.
@@ -22,6 +23,7 @@ pub mod free_port;
 pub mod hedgerow_process;
 pub mod history;
 pub mod kill_primary;
+pub mod log_reading;
 pub mod owned_process;
 pub mod patience;
 pub mod postgres_server;

@@ -45,8 +45,10 @@ struct Table {
 /// What happens next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// SQL for the connection of this number.
+    /// SQL for the connection of this number, which changes rows.
     Run(usize, String),
+    /// SQL for the first connection, which changes tables or types. No transaction is open.
+    Alter(String),
     /// The replica is killed and started again.
     Restart,
     /// No transaction is open: both sides can be compared, after these changes, which make the log show how
@@ -129,7 +131,15 @@ impl History {
             24..36 => return self.continue_transaction(),
             _ => {}
         }
+        if is_quiet && let Some(change) = self.change() {
+            return Step::Alter(change);
+        }
         Step::Run(0, self.transaction(is_quiet))
+    }
+
+    /// The names of all tables.
+    pub fn tables(&self) -> Vec<String> {
+        self.tables.iter().map(|table| table.name.clone()).collect()
     }
 
     /// Ends a transaction that is open or prepared.
@@ -162,17 +172,19 @@ impl History {
         Step::Run(connection, format!("{begin}{}", statements.join("; ")))
     }
 
+    /// A change of tables or types, now and then.
+    fn change(&mut self) -> Option<String> {
+        match self.random.random_range(0..40) {
+            0 if self.tables.len() < 6 => Some(self.create()),
+            1 if self.tables.len() > 2 => Some(self.drop_table()),
+            2..=6 => Some(self.change_schema()),
+            7 => Some(self.change_label()),
+            _ => None,
+        }
+    }
+
     /// A transaction that begins and ends, of the first connection; `is_alone`: no other is open.
     fn transaction(&mut self, is_alone: bool) -> String {
-        if is_alone {
-            match self.random.random_range(0..40) {
-                0 if self.tables.len() < 6 => return self.create(),
-                1 if self.tables.len() > 2 => return self.drop_table(),
-                2..=6 => return self.change_schema(),
-                7 => return self.change_label(),
-                _ => {}
-            }
-        }
         let statements = self.writes(0, is_alone);
         let rolled_back = self.random.random_bool(0.1);
         let end = if rolled_back { "rollback" } else { "commit" };
@@ -340,7 +352,7 @@ impl History {
         if *key == Key::Wide && number.is_multiple_of(2) {
             format!("update {name} set k = k || '!' where {condition}")
         } else {
-            format!("update {name} set id = id + {number} * 3000000 where {condition}")
+            format!("update {name} set id = id + {number} * 3000000::bigint where {condition}")
         }
     }
 

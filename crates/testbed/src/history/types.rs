@@ -16,7 +16,7 @@ const MOOD: &str = "(enum_range(null::mood))[1 + v % 3]";
 pub const TYPES: [RandomType; 45] = [
     ("int", "(v % 1000)::int"),
     ("smallint", "(v % 100)::smallint"),
-    ("bigint", "v * 10000000000"),
+    ("bigint", "v * 1000000"),
     ("real", "(v / 3.0)::real"),
     (
         "double precision",
