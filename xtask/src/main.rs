@@ -51,9 +51,10 @@ enum Task {
     ///
     /// [--kills 500] [--accounts 200000] [--memory-mb 16] [--long-life-seconds 20] [--seed N]
     KillPrimary(PassedOn),
-    /// Kill hedgerow and crash PostgreSQL under load; check every answer
+    /// Kill hedgerow, crash PostgreSQL, cut their link and drop the slot under load; check every answer
     ///
-    /// [--seconds 120] [--kills 20] [--restarts 2] [--scale 20] [--answers-min 1000] [--seed N]
+    /// [--seconds 120] [--round-seconds 300] [--rate 400] [--kills 20] [--crashes 4] [--cuts 8]
+    /// [--slot-drops 1] [--timeline FILE] [--seed N]
     Soak(PassedOn),
     /// Compare the 22 TPC-H answers and sizes with PostgreSQL's
     ///

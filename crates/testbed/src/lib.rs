@@ -11,8 +11,9 @@
 //! * [`log_reading`]: a second reading of the source's log, to hold snapshots against.
 //! * [`cut_link`]: a network link that can be cut.
 //! * [`differential`]: random queries, answered by PostgreSQL and by Hedgerow.
-//! * [`bank`]: pgbench's four sums, the invariant that a torn read breaks.
-//! * [`soak`]: kills and restarts under load, counted.
+//! * [`bank`]: money that moves between eight tables, the invariant that a torn read breaks.
+//! * [`list_append`]: lists that tell the order of their transactions, and a checker of snapshots.
+//! * [`soak`]: kills, crashes, cut links and dropped slots under load.
 //! * [`kill_primary`]: kills of a process with a primary.
 //! * [`tpch`]: TPC-H data, queries and the comparison of answers.
 
@@ -23,6 +24,7 @@ pub mod free_port;
 pub mod hedgerow_process;
 pub mod history;
 pub mod kill_primary;
+pub mod list_append;
 pub mod log_reading;
 pub mod owned_process;
 pub mod patience;

@@ -1,101 +1,116 @@
-//! When hedgerow is killed and PostgreSQL crashes, and doing it.
+//! When hedgerow is killed, PostgreSQL crashes, the link between them is cut and the slot dropped; and doing it.
 //!
-//! Each disruption gets an equal share of the run and a seeded moment inside its share, so
-//! kills hit copies, flushes, merges and recoveries alike. Crashes of PostgreSQL are spread
-//! evenly among the kills.
+//! Each disruption gets an equal share of the run and a seeded moment inside its share, in a seeded order, so
+//! that they hit copies, flushes, merges and recoveries alike.
 
 use std::fmt;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rand::Rng;
+use rand::seq::SliceRandom;
 
-use super::{SoakOptions, SoakReport};
+use super::{SoakOptions, Stage};
+use crate::patience::wait_for;
 use crate::postgres_server::Shutdown;
-use crate::{Hedgerow, PostgresServer};
 
 /// What is disrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Victim {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Disruption {
     /// SIGKILL to hedgerow.
-    Hedgerow,
+    Kill,
     /// An immediate shutdown of PostgreSQL, which is a crash to it.
-    PostgreSql,
+    Crash,
+    /// The link between both is closed in the middle of whatever is on its way, and stays so for a while.
+    Cut,
+    /// The slot is dropped at the source, and with it the log that hedgerow has not read.
+    SlotDrop,
 }
 
-impl fmt::Display for Victim {
+impl fmt::Display for Disruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Hedgerow => "SIGKILL to hedgerow",
-            Self::PostgreSql => "crash of PostgreSQL",
+            Self::Kill => "SIGKILL to hedgerow",
+            Self::Crash => "crash of PostgreSQL",
+            Self::Cut => "the link is cut",
+            Self::SlotDrop => "the slot is dropped",
         })
     }
 }
 
-/// Moments since the start of the load, ascending.
-pub type Plan = Vec<(Duration, Victim)>;
+/// Moments since the start of the run, ascending.
+pub type Plan = Vec<(Duration, Disruption)>;
 
-/// Spreads all disruptions over `span`.
-pub fn plan(options: SoakOptions, span: Duration, random: &mut impl Rng) -> Plan {
-    let total = options.kills + options.restarts;
-    let victim = |index: u32| {
-        // Crash number k falls on the first index with index * restarts / total >= k.
-        let crashes_until = |index: u32| index * options.restarts / total;
-        if crashes_until(index + 1) > crashes_until(index) {
-            Victim::PostgreSql
-        } else {
-            Victim::Hedgerow
-        }
-    };
-    (0..total)
-        .map(|index| {
-            let share = span / total;
-            (
-                share * index + share.mul_f64(random.random::<f64>()),
-                victim(index),
-            )
-        })
-        .collect()
+/// Spreads all disruptions over the run.
+pub fn plan(options: &SoakOptions, random: &mut impl Rng) -> Plan {
+    let counts = [
+        (Disruption::Kill, options.kills),
+        (Disruption::Crash, options.crashes),
+        (Disruption::Cut, options.cuts),
+        (Disruption::SlotDrop, options.slot_drops),
+    ];
+    let each = |(disruption, count): (Disruption, u32)| (0..count).map(move |_| disruption);
+    let mut all: Vec<Disruption> = counts.into_iter().flat_map(each).collect();
+    all.shuffle(random);
+    let share = Duration::from_secs(options.seconds).div_f64(all.len().max(1) as f64);
+    let mut begin = Duration::ZERO;
+    let moments = all.into_iter().map(|disruption| {
+        let moment = begin + share.mul_f64(random.random::<f64>());
+        begin += share;
+        (moment, disruption)
+    });
+    moments.collect()
 }
 
-/// Carries out the plan, starting now.
-pub fn carry_out(
-    plan: &Plan,
-    postgres: &mut PostgresServer,
-    hedgerow: &mut Hedgerow,
-    say: &(dyn Fn(&str) + Sync),
-) -> Result<SoakReport> {
-    let started = Instant::now();
-    let mut report = SoakReport::default();
-    for &(moment, victim) in plan {
-        thread::sleep(moment.saturating_sub(started.elapsed()));
-        say(&format!(
-            "{:>6.1} s  {victim}",
-            started.elapsed().as_secs_f64()
-        ));
-        // A server that is gone before it was killed did not survive the last disruption.
-        if let Some(status) = hedgerow.ended()? {
-            bail!(
-                "hedgerow ended by itself with {status}: {}",
-                hedgerow.log_tail()
-            );
+/// Does it.
+pub fn carry_out(disruption: Disruption, stage: &mut Stage, random: &mut impl Rng) -> Result<()> {
+    // A server that is gone before it was killed did not survive the last disruption.
+    stage.ensure_running()?;
+    match disruption {
+        Disruption::Kill => {
+            stage.hedgerow.kill()?;
+            stage.hedgerow.start_again()
         }
-        match victim {
-            Victim::Hedgerow => {
-                hedgerow.kill()?;
-                hedgerow.start_again()?;
-                report.kills += 1;
-            }
-            Victim::PostgreSql => {
-                postgres
-                    .restart(Shutdown::Immediate)
-                    .context("restart of PostgreSQL")?;
-                report.restarts += 1;
-            }
+        Disruption::Crash => stage
+            .postgres
+            .restart(Shutdown::Immediate)
+            .context("restart of PostgreSQL"),
+        Disruption::Cut => {
+            stage.link.cut();
+            thread::sleep(Duration::from_millis(random.random_range(0..3_000)));
+            stage.link.mend();
+            Ok(())
+        }
+        Disruption::SlotDrop => {
+            stage.link.cut();
+            let dropped = drop_slot(stage);
+            stage.link.mend();
+            dropped
         }
     }
-    Ok(report)
+}
+
+/// Drops the slot. While it is being made anew there is none; then there is one again soon.
+fn drop_slot(stage: &Stage) -> Result<()> {
+    const SLOT: &str = "select pg_terminate_backend(active_pid) from pg_replication_slots
+                        where slot_name = 'hedgerow' and active";
+    wait_for("the slot to be dropped", || {
+        let mut source = stage.postgres.connect("postgres")?;
+        source.batch_execute(SLOT)?;
+        let drop = "select pg_drop_replication_slot(slot_name) from pg_replication_slots
+                    where slot_name = 'hedgerow'";
+        let dropped = source.simple_query(drop)?;
+        if !dropped.iter().any(is_row) {
+            stage.link.mend();
+            bail!("there is no slot to drop");
+        }
+        Ok(Some(()))
+    })
+}
+
+fn is_row(message: &postgres::SimpleQueryMessage) -> bool {
+    matches!(message, postgres::SimpleQueryMessage::Row(_))
 }
 
 #[cfg(test)]
@@ -110,19 +125,20 @@ mod tests {
         let options = SoakOptions {
             seconds: 120,
             kills: 20,
-            restarts: 2,
-            scale: 1,
-            answers_min: 0,
-            seed: 7,
+            crashes: 2,
+            cuts: 7,
+            slot_drops: 1,
+            ..SoakOptions::default()
         };
-        let span = Duration::from_secs(options.seconds);
-        let plan = plan(options, span, &mut StdRng::seed_from_u64(options.seed));
-        let crashes = plan
-            .iter()
-            .filter(|(_, victim)| *victim == Victim::PostgreSql)
-            .count();
-        assert_eq!((plan.len(), crashes), (22, 2));
+        let plan = plan(&options, &mut StdRng::seed_from_u64(7));
+        let count = |wanted| plan.iter().filter(|(_, found)| *found == wanted).count();
+        assert_eq!(plan.len(), 30);
+        assert_eq!(count(Disruption::Crash), 2);
+        assert_eq!(count(Disruption::SlotDrop), 1);
         assert!(plan.is_sorted_by_key(|(moment, _)| *moment));
-        assert!(plan.iter().all(|(moment, _)| *moment < span));
+        assert!(
+            plan.iter()
+                .all(|(moment, _)| *moment < Duration::from_secs(120))
+        );
     }
 }

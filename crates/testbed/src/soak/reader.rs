@@ -1,8 +1,8 @@
-//! The reader of the soak: checks every answer, connects again after every kill.
+//! A reader of the soak: checks sums, keeps snapshots of lists, connects again after every kill.
 //!
-//! Plain statements alternate with read-only transactions that ask for the sums twice: a
-//! transaction keeps its snapshot, so both must be the same. The position after each answer
-//! must not be below any position seen before, on this connection or an earlier one.
+//! Each look is a read-only transaction, which keeps its snapshot: every other one asks for everything twice,
+//! and has to get the same. The position must not be below any seen before, on this connection or an earlier
+//! one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,15 +10,20 @@ use std::time::Duration;
 
 use anyhow::Result;
 use postgres::{Client, Config, NoTls};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
 
+use super::load::{Elements, TABLES, read_lists};
 use crate::Hedgerow;
-use crate::bank::{Sums, single_value};
-use crate::hedgerow_process::{DATABASE, POSITION, USER};
+use crate::bank::{Bank, Sums};
+use crate::hedgerow_process::{DATABASE, USER};
+use crate::list_append::{List, Lists, Snapshot};
+use crate::log_reading::Position;
 
-/// Where and as whom to connect; stays the same across kills.
-pub struct Endpoint {
-    config: Config,
-}
+/// Where to connect, without borrowing the server that is killed meanwhile.
+#[derive(Clone)]
+pub struct Endpoint(Config);
 
 impl Endpoint {
     /// The endpoint of a server that has made its password.
@@ -31,135 +36,143 @@ impl Endpoint {
             .password(hedgerow.password()?)
             .dbname(DATABASE)
             .connect_timeout(Duration::from_secs(10));
-        Ok(Self { config })
+        Ok(Self(config))
     }
 }
 
-/// What the reader has seen.
+/// What a reader has seen.
 #[derive(Debug, Default)]
 pub struct Readings {
-    /// Answers with four equal sums.
+    /// Looks whose sums were right.
     pub answers: u64,
+    /// The lists of each look.
+    pub snapshots: Vec<Snapshot<Position>>,
     /// Everything else that is not a lost connection.
     pub anomalies: Vec<String>,
-    position_max: u64,
+    position_max: Position,
 }
 
 /// SQLSTATEs that a server on its way down or up may answer with.
 const EXPECTED: [&str; 3] = ["57P01", "57P02", "57P03"];
-
 /// More anomalies than this say nothing more.
 const ANOMALIES_MAX: usize = 50;
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(30);
+/// Lists of so many keys before those that are appended to are looked at, too.
+const KEYS_BEFORE: i64 = 4;
 
-/// Reads until told that it is over.
-pub fn read_until(over: &AtomicBool, endpoint: &Endpoint) -> Readings {
-    let mut readings = Readings::default();
-    while !over.load(Ordering::SeqCst) && readings.anomalies.len() < ANOMALIES_MAX {
-        match endpoint.config.connect(NoTls) {
-            Ok(mut client) => readings.read_connected(over, &mut client),
-            Err(error) => readings.judge(&error),
+/// A reader.
+pub struct Reader<'a> {
+    pub endpoint: Endpoint,
+    pub bank: Bank,
+    pub elements: &'a Elements,
+    pub seed: u64,
+}
+
+impl Reader<'_> {
+    /// Reads until told that it is over.
+    pub fn run(&self, over: &AtomicBool) -> Readings {
+        let mut readings = Readings::default();
+        let mut random = StdRng::seed_from_u64(self.seed);
+        while !over.load(Ordering::SeqCst) && readings.anomalies.len() < ANOMALIES_MAX {
+            let looked = match self.endpoint.0.connect(NoTls) {
+                Ok(mut client) => self.look_around(over, &mut client, &mut random, &mut readings),
+                Err(error) => Err(error.into()),
+            };
+            if let Err(error) = looked {
+                readings.judge(&error);
+            }
+            thread::sleep(PAUSE);
         }
-        thread::sleep(Duration::from_millis(50));
+        readings
     }
-    readings
+
+    /// Reads until the connection fails.
+    fn look_around(
+        &self,
+        over: &AtomicBool,
+        client: &mut Client,
+        random: &mut StdRng,
+        readings: &mut Readings,
+    ) -> Result<()> {
+        while !over.load(Ordering::SeqCst) && readings.anomalies.len() < ANOMALIES_MAX {
+            client.batch_execute("begin transaction isolation level repeatable read read only")?;
+            let tables: Vec<u32> = (0..TABLES).collect();
+            let tables: Vec<u32> = tables.choose_multiple(random, 3).copied().collect();
+            let keys = self.elements.keys();
+            let first = (keys.start - KEYS_BEFORE).max(0);
+            let look = look(client, &tables, first)?;
+            if random.random_bool(0.5) && look != self::look(client, &tables, first)? {
+                let text = format!("a transaction at {} saw two states", look.position);
+                readings.anomalies.push(text);
+            }
+            client.batch_execute("commit")?;
+            readings.take(look, self.bank, |lists| {
+                // Those that are not there yet are empty.
+                for &table in &tables {
+                    for key in first..keys.end {
+                        lists.entry(List { table, key }).or_default();
+                    }
+                }
+            });
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+#[derive(PartialEq)]
+struct Look {
+    position: Position,
+    sums: Sums,
+    lists: Lists,
+}
+
+fn look(client: &mut Client, tables: &[u32], first: i64) -> Result<Look> {
+    Ok(Look {
+        position: Position::ask(client)?,
+        sums: Sums::ask(client)?,
+        lists: read_lists(client, tables, first)?,
+    })
 }
 
 impl Readings {
-    /// Reads until the connection fails.
-    fn read_connected(&mut self, over: &AtomicBool, client: &mut Client) {
-        while !over.load(Ordering::SeqCst) && self.anomalies.len() < ANOMALIES_MAX {
-            let outcome = if self.answers.is_multiple_of(2) {
-                self.read_statement(client)
-            } else {
-                self.read_transaction(client)
-            };
-            if let Err(error) = outcome {
-                match error.downcast_ref::<postgres::Error>() {
-                    Some(error) => self.judge(error),
-                    None => self.anomalies.push(format!("{error:#}")),
-                }
-                return;
-            }
-        }
-    }
-
-    fn read_statement(&mut self, client: &mut Client) -> Result<()> {
-        let sums = Sums::ask(client)?;
-        self.take(&sums);
-        let position = ask_position(client)?;
-        self.take_position(position);
-        Ok(())
-    }
-
-    fn read_transaction(&mut self, client: &mut Client) -> Result<()> {
-        client.batch_execute("begin transaction isolation level repeatable read read only")?;
-        let sums = Sums::ask(client)?;
-        let position = ask_position(client)?;
-        let again = (Sums::ask(client)?, ask_position(client)?);
-        client.batch_execute("commit")?;
-        self.take(&sums);
-        self.take_position(position);
-        if again != (sums.clone(), position) {
-            self.anomalies.push(format!(
-                "a transaction saw {:?} at {position:#x}, then {:?} at {:#x}",
-                sums.0, again.0.0, again.1
-            ));
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, sums: &Sums) {
-        if sums.equal() {
+    fn take(&mut self, look: Look, bank: Bank, complete: impl FnOnce(&mut Lists)) {
+        let Look {
+            position,
+            sums,
+            mut lists,
+        } = look;
+        if sums.total() == bank.total() {
             self.answers += 1;
         } else {
-            self.anomalies.push(format!("unequal sums {:?}", sums.0));
+            self.anomalies
+                .push(format!("at {position} the sums are {sums:?}"));
         }
-    }
-
-    fn take_position(&mut self, position: u64) {
         if position < self.position_max {
             self.anomalies.push(format!(
-                "the position went back from {:#x} to {position:#x}",
+                "the position went back from {} to {position}",
                 self.position_max
             ));
         }
         self.position_max = self.position_max.max(position);
+        complete(&mut lists);
+        self.snapshots.push(Snapshot { position, lists });
     }
 
-    /// A lost connection and a refusal for the time being are what kills look like; any other
-    /// error of the server is an anomaly.
-    fn judge(&mut self, error: &postgres::Error) {
-        if let Some(error) = error.as_db_error()
-            && !EXPECTED.contains(&error.code().code())
-        {
-            self.anomalies
-                .push(format!("{} {}", error.code().code(), error.message()));
+    /// A lost connection and a refusal for the time being are what kills look like; any other error of the
+    /// server is an anomaly.
+    fn judge(&mut self, error: &anyhow::Error) {
+        match error.downcast_ref::<postgres::Error>() {
+            Some(error) => {
+                if let Some(error) = error.as_db_error()
+                    && !EXPECTED.contains(&error.code().code())
+                {
+                    let text = format!("{} {}", error.code().code(), error.message());
+                    self.anomalies.push(text);
+                }
+            }
+            None => self.anomalies.push(format!("{error:#}")),
         }
-    }
-}
-
-/// The position that statements of this session are answered at.
-fn ask_position(client: &mut Client) -> Result<u64> {
-    let text = single_value(client, POSITION)?;
-    parse_position(&text)
-}
-
-/// An LSN as a number.
-fn parse_position(text: &str) -> Result<u64> {
-    let halves = text
-        .split_once('/')
-        .ok_or_else(|| anyhow::anyhow!("no position: {text:?}"))?;
-    let half = |text: &str| u32::from_str_radix(text, 16).map(u64::from);
-    Ok((half(halves.0)? << 32) | half(halves.1)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_position;
-
-    #[test]
-    fn positions_are_log_sequence_numbers() {
-        assert_eq!(parse_position("16/B374D848").ok(), Some(0x16_B374_D848));
-        assert!(parse_position("0").is_err());
     }
 }
