@@ -45,6 +45,42 @@ fn a_copy_that_is_killed_and_overtaken_by_changes_ends_equal() -> Result<()> {
     Ok(())
 }
 
+/// A statement of the source finds tables and columns in the newest catalog, whatever snapshot it reads.
+#[test]
+fn tables_that_change_before_their_turn_in_the_copy_are_copied_as_they_are_then() -> Result<()> {
+    let big = |number| {
+        format!(
+            "create table big_{number} (id int primary key, t text);
+             insert into big_{number} select i, md5(i::text) from generate_series(1, 400000) i;"
+        )
+    };
+    let small = "create table narrowed (id int primary key, kept int, dropped int);
+         insert into narrowed select i, i, i from generate_series(1, 100) i;
+         create table gone (id int primary key); insert into gone values (1);";
+    let setup: String = (0..4).map(big).collect();
+    let postgres = source(&format!("{setup} {small}"))?;
+    let folder = TempDir::with_prefix("testbed-copy-")?;
+    let options = HedgerowOptions::new(postgres.url(DATABASE), &folder.path().join("data"))?;
+    let mut hedgerow = Hedgerow::start(options)?;
+    // The large ones come first.
+    let mut source = postgres.connect(DATABASE)?;
+    wait_for("the copy to begin", || {
+        let copies = single_value(&mut source, "select count(*) from pg_stat_progress_copy")?;
+        Ok((copies != "0").then_some(()))
+    })?;
+    source.batch_execute("alter table narrowed drop column dropped; drop table gone")?;
+    hedgerow.wait_ready()?;
+    hedgerow.wait_for_value("select sum(kept) from narrowed", "5050")?;
+    source.batch_execute("insert into narrowed values (101, 1)")?;
+    hedgerow.wait_for_value("select sum(kept) from narrowed", "5051")?;
+    wait_for_equality(&hedgerow)?;
+    let mut client = hedgerow.connect()?;
+    let columns = client.prepare("select * from narrowed")?.columns().len();
+    assert_eq!(columns, 2);
+    assert!(client.simple_query("select * from gone").is_err());
+    Ok(())
+}
+
 /// Tables may be being copied beside the log; once they are not, both sides are equal.
 fn wait_for_equality(hedgerow: &Hedgerow) -> Result<()> {
     wait_for("a verdict on all tables", || {

@@ -36,7 +36,7 @@ const BYTES_MAX: usize = 4 << 20;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What a worker reports: the tables that it gave up.
-type WorkerResult = Result<Vec<(TableId, RowError)>, SourceError>;
+type WorkerResult = Result<Vec<(TableId, NotCopied)>, SourceError>;
 
 /// A table to copy.
 pub struct Job {
@@ -79,7 +79,19 @@ pub struct Copied {
     /// Rows in all.
     pub rows: u64,
     /// Tables that were given up, and why.
-    pub given_up: Vec<(TableId, RowError)>,
+    pub given_up: Vec<(TableId, NotCopied)>,
+}
+
+/// Why a table was not copied, though others were.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCopied {
+    /// A row cannot be stored.
+    #[error(transparent)]
+    Row(#[from] RowError),
+    /// It is gone, or has lost a column: a statement finds names in the newest catalog, not in that of its
+    /// snapshot.
+    #[error("{0}")]
+    Changed(String),
 }
 
 impl Copied {
@@ -88,7 +100,10 @@ impl Copied {
         let mut given_up = self.given_up.iter();
         match given_up.find(|(id, _)| *id == table) {
             None => TableState::Live,
-            Some((_, RowError::Cell(cell))) if cell.fits_text() => TableState::Copying,
+            Some((_, NotCopied::Changed(_))) => TableState::Copying,
+            Some((_, NotCopied::Row(RowError::Cell(cell)))) if cell.fits_text() => {
+                TableState::Copying
+            }
             Some((_, error)) => TableState::Stopped {
                 position: CommitPosition::ZERO,
                 reason: format!("the table could not be copied: {error}"),
@@ -212,10 +227,10 @@ impl Shared {
         for job in jobs.try_iter() {
             match self.copy_table(&mut connection, &job) {
                 Ok(()) => (self.complete)(job.table)?,
-                Err(CopyError::Row(error)) => {
+                Err(CopyError::Table(error)) => {
                     tracing::error!(table = %job.schema.name, %error, "table not copied");
                     given_up.push((job.table, error));
-                    // The rest of the table is still on its way in the old session.
+                    // The rest of the table is still on its way in the old session, or its transaction has failed.
                     connection = open()?;
                 }
                 Err(CopyError::Source(error)) => return Err(error),
@@ -228,9 +243,11 @@ impl Shared {
 
     fn copy_table(&self, connection: &mut Connection, job: &Job) -> Result<(), CopyError> {
         let mut rows = CopiedRows::new(job, self.position);
-        connection.copy_out(&job.published.copy_sql())?;
+        connection
+            .copy_out(&job.published.copy_sql())
+            .map_err(when_changed)?;
         while let Some(data) = connection.copy_data()? {
-            rows.append(data)?;
+            rows.append(data).map_err(NotCopied::Row)?;
             if rows.is_large() {
                 self.ingest(job, &mut rows)?;
                 self.wait_for_memory()?;
@@ -270,9 +287,9 @@ impl Shared {
 /// Why a table was not copied.
 #[derive(Debug, thiserror::Error)]
 enum CopyError {
-    /// A row cannot be stored; other tables go on.
+    /// Other tables go on.
     #[error(transparent)]
-    Row(#[from] RowError),
+    Table(#[from] NotCopied),
     /// The whole copy cannot go on.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -281,6 +298,16 @@ enum CopyError {
 impl From<ConnectionError> for CopyError {
     fn from(error: ConnectionError) -> Self {
         Self::Source(error.into())
+    }
+}
+
+/// A table or column that is not found was there in the snapshot.
+fn when_changed(error: ConnectionError) -> CopyError {
+    const UNDEFINED_TABLE: &str = "42P01";
+    const UNDEFINED_COLUMN: &str = "42703";
+    match error.code() {
+        Some(UNDEFINED_TABLE | UNDEFINED_COLUMN) => NotCopied::Changed(error.to_string()).into(),
+        _ => error.into(),
     }
 }
 

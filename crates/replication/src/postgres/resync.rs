@@ -30,7 +30,7 @@ use super::catalog::{Selection, read_tables};
 use super::changes::{CopyOrder, CopyOutcome};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode};
-use super::copy::{Job, copy_tables, open_at};
+use super::copy::{Job, NotCopied, copy_tables, open_at};
 use super::slot;
 use super::table_sink::RowError;
 use crate::checkpoint::{Checkpoint, CheckpointError};
@@ -163,7 +163,8 @@ impl TableCopy {
         // well, and in a table without a key under other hidden keys.
         (self.target.store).truncate(self.order.table, position)?;
         Ok(match copied.given_up.first() {
-            Some((_, RowError::Cell(cell))) if cell.fits_text() => {
+            Some((_, NotCopied::Changed(_))) => CopyOutcome::Changed,
+            Some((_, NotCopied::Row(RowError::Cell(cell)))) if cell.fits_text() => {
                 CopyOutcome::TextNeeded(cell.column.clone())
             }
             Some((_, error)) => {
