@@ -36,13 +36,14 @@ use std::sync::Arc;
 use types::{ChangeBatch, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
 use projections::Projected;
-use tables::{Copy, Step};
+use tables::{Copy, SeenPartitions, Step};
 pub use tables::{CopyOrder, CopyOutcome};
 
 use super::POSTGRES_EPOCH_US;
 use super::connection::ConnectionError;
 use super::describe::Describe;
 use super::pgoutput::{DecodeError, Message, Relation, decode};
+use super::spool::TransactionId;
 use super::state::{PostgresState, WireTable};
 use super::table_sink::{Place, RowError, TableSink};
 
@@ -96,6 +97,8 @@ struct Table {
     partly_sent: CommitPosition,
     /// The transaction that wrote last; see [`Transaction::number`].
     written_by: u64,
+    /// The transactions that left it empty, as the log told, since its partitions were compared last.
+    emptied_by: Vec<(CommitPosition, TransactionId)>,
 }
 
 /// What a relation id of the log stands for.
@@ -115,6 +118,8 @@ enum Described {
 /// The transaction that is coming in.
 struct Transaction {
     position: CommitPosition,
+    /// The source's name for it.
+    id: TransactionId,
     /// Counts transactions as they come in, repetitions too; never 0.
     number: u64,
     /// Changes so far.
@@ -150,6 +155,8 @@ pub struct Changes {
     /// What happens to whole tables after everything that has come in.
     steps: Vec<Step>,
     copies: Vec<CopyOrder>,
+    /// What is still to be compared.
+    seen_partitions: Option<SeenPartitions>,
     /// The tables that this connection has described.
     relations: HashMap<u32, Described>,
     /// How it has shown them last.
@@ -182,6 +189,7 @@ impl Changes {
             describe: beginning.describe,
             steps: Vec::new(),
             copies: Vec::new(),
+            seen_partitions: None,
             relations: HashMap::new(),
             shown: HashMap::new(),
             transaction: None,
@@ -267,8 +275,10 @@ impl Changes {
                 })
             }
             Message::Begin {
-                commit_position, ..
-            } => self.begin(CommitPosition(commit_position)),
+                commit_position,
+                transaction,
+                ..
+            } => self.begin(CommitPosition(commit_position), transaction),
             Message::Commit {
                 commit_position,
                 end,
@@ -281,7 +291,11 @@ impl Changes {
     }
 
     /// A transaction begins that commits at `position`.
-    pub fn begin(&mut self, position: CommitPosition) -> Result<(), ChangesError> {
+    pub fn begin(
+        &mut self,
+        position: CommitPosition,
+        id: TransactionId,
+    ) -> Result<(), ChangesError> {
         if let Some(open) = &self.transaction {
             let what = format!("a transaction begins inside that of {}", open.position);
             return Err(ChangesError::OutOfOrder(what));
@@ -293,6 +307,7 @@ impl Changes {
         self.transactions += 1;
         self.transaction = Some(Transaction {
             position,
+            id,
             number: self.transactions,
             ordinal: 0,
             bytes: 0,
@@ -378,6 +393,12 @@ impl Changes {
             return Ok(None);
         };
         let table = &mut self.tables[index];
+        // What is written after a truncation may be gone before the commit without a word: with a partition that
+        // is emptied by its own name.
+        let open = self.transaction.as_ref().map(|open| open.id);
+        if table.emptied_by.last().map(|(_, id)| *id) == open {
+            table.emptied_by.pop();
+        }
         if table.replicated.stopped || place < table.emptied || table.is_passed_over(place.position)
         {
             return Ok(None);
@@ -454,6 +475,12 @@ impl Changes {
         let position = place.position;
         let seen_before = self.seen_before.is_none_or(|until| position <= until);
         let table = &mut self.tables[index];
+        if table.replicated.wire.partitions.is_some() {
+            let open = self.transaction.as_ref();
+            table
+                .emptied_by
+                .extend(open.map(|open| (position, open.id)));
+        }
         if table.replicated.stopped || place <= table.emptied || table.is_passed_over(position) {
             return Ok(());
         }

@@ -42,7 +42,7 @@ pub trait Describe: Send {
     /// Whether there is a table with this object id, published or not.
     fn exists(&mut self, relation: u32) -> Result<bool, ConnectionError>;
 
-    /// Where the source's log ends now.
+    /// Where the source's log ends now, written or not: a commit can be seen before its record is written.
     fn log_end(&mut self) -> Result<CommitPosition, ConnectionError>;
 }
 
@@ -135,7 +135,7 @@ impl Describe for ServerCatalog {
 
     fn log_end(&mut self) -> Result<CommitPosition, ConnectionError> {
         let sql = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
-                   ELSE pg_current_wal_lsn() END - '0/0'";
+                   ELSE pg_current_wal_insert_lsn() END - '0/0'";
         let end = self.ask(|connection| first(connection.query(sql)?)?.parse(0))?;
         Ok(CommitPosition(end))
     }

@@ -34,6 +34,8 @@ pub enum Taken {
 
 /// A transaction that has committed, and what it did.
 pub struct CommittedSpool {
+    /// The transaction.
+    pub transaction: TransactionId,
     /// Its messages; `None` if it had none.
     pub spool: Option<Spool>,
     /// The position of its commit record.
@@ -106,6 +108,7 @@ impl InProgress {
                 end,
                 commit_time,
             } => Ok(Taken::Committed(CommittedSpool {
+                transaction,
                 spool: self.spools.take(transaction),
                 commit_position,
                 end,

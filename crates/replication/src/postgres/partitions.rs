@@ -11,14 +11,28 @@
 //! ever changes. That transaction may have filled it in between, but then the log has shown its rows as
 //! its own (see [`super::changes`]).
 //!
+//! A truncation of the table by its own name gives all partitions new files, and is in the log. Which
+//! transaction gave a partition its file is seen in the catalog, too: it wrote the partition's entry, if
+//! nothing did since. If the log told that this transaction left the table empty, it has told everything:
+//!
+//! ```text
+//!   log      700: truncate events     701: insert events (1)
+//!   catalog  events_1: file 91, entry of 700     events_2: file 94, entry of 702
+//!                      told                                not told: emptied by its own name
+//! ```
+//!
+//! (One that wrote rows after the truncation may have emptied a partition after that, in the new file.)
+//!
 //! Does not: tell a truncation from a `VACUUM FULL`, which writes a new file, too; follow a partition
-//! that is attached below another one that had been attached before.
+//! that is attached below another one that had been attached before; remember over a restart which truncations
+//! the log told (the table is copied again then).
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::connection::{Connection, ConnectionError};
+use super::spool::TransactionId;
 
 /// A partition that has rows of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,6 +50,8 @@ pub struct SeenPartition {
     pub partition: Partition,
     /// Whether it may have had rows before it was a partition.
     pub came_filled: bool,
+    /// The transaction that wrote its entry in the catalog.
+    pub written_by: TransactionId,
 }
 
 /// Partitions by the partitioned table's object id, in the order of theirs. `from` is SQL for the tables
@@ -48,8 +64,9 @@ pub fn read_partitions(
         "WITH RECURSIVE tree (root, member) AS (\
            SELECT c.oid, c.oid {from} WHERE c.relkind = 'p' \
            UNION ALL SELECT root, inhrelid FROM tree JOIN pg_inherits ON inhparent = member) \
-         SELECT root, m.oid, coalesce(pg_relation_filenode(m.oid), 0), \
-           CASE WHEN i.xmin = a.xmin THEN false ELSE pg_relation_size(m.oid) > 0 END \
+         SELECT root, m.oid, m.relfilenode, \
+           CASE WHEN i.xmin = a.xmin THEN false ELSE pg_relation_size(m.oid) > 0 END, \
+           m.xmin \
          FROM tree JOIN pg_class m ON m.oid = member JOIN pg_inherits i ON i.inhrelid = m.oid \
          JOIN pg_attribute a ON a.attrelid = m.oid AND a.attnum = -1 \
          WHERE m.relkind <> 'p' ORDER BY root, m.oid"
@@ -62,6 +79,7 @@ pub fn read_partitions(
                 file: row.parse(2)?,
             },
             came_filled: row.flag(3),
+            written_by: TransactionId(row.parse(4)?),
         };
         partitions.entry(row.parse(0)?).or_default().push(seen);
     }
@@ -69,16 +87,23 @@ pub fn read_partitions(
 }
 
 /// Why the log alone does not lead from the partitions that were there to those that are; `None` if it
-/// does.
-pub fn unlogged_change(known: &[Partition], now: &[SeenPartition]) -> Option<String> {
+/// does. `emptied_by` are the transactions that left the table empty, as the log told.
+pub fn unlogged_change(
+    known: &[Partition],
+    now: &[SeenPartition],
+    emptied_by: &[TransactionId],
+) -> Option<String> {
     let find = |relation| {
-        let mut now = now.iter().map(|seen| seen.partition);
-        now.find(|partition: &Partition| partition.relation == relation)
+        let mut now = now.iter();
+        now.find(|seen| seen.partition.relation == relation)
     };
     for partition in known {
         match find(partition.relation) {
             None => return Some("one of its partitions was dropped or detached".to_owned()),
-            Some(now) if now.file != partition.file => {
+            Some(now)
+                if now.partition.file != partition.file
+                    && !emptied_by.contains(&now.written_by) =>
+            {
                 return Some("one of its partitions was emptied or rewritten".to_owned());
             }
             Some(_) => {}
@@ -105,6 +130,7 @@ mod tests {
         SeenPartition {
             partition: partition(relation, file),
             came_filled,
+            written_by: TransactionId(file),
         }
     }
 
@@ -112,16 +138,20 @@ mod tests {
     fn only_what_the_log_does_not_tell_counts() {
         let known = [partition(1, 10), partition(2, 20)];
         let both = [seen(1, 10, true), seen(2, 20, false)];
-        assert_eq!(unlogged_change(&known, &both), None);
+        let unlogged = |now: &[SeenPartition]| unlogged_change(&known, now, &[TransactionId(700)]);
+        assert_eq!(unlogged(&both), None);
         let made = [both[0], both[1], seen(3, 30, false)];
-        assert_eq!(unlogged_change(&known, &made), None);
+        assert_eq!(unlogged(&made), None);
+        let emptied = [seen(1, 700, true), seen(2, 700, false)];
+        assert_eq!(unlogged(&emptied), None, "the log told");
         let changed = [
             (vec![both[0]], "dropped"),
             (vec![both[0], seen(2, 21, false)], "emptied"),
+            (vec![emptied[0], seen(2, 701, false)], "emptied"),
             (vec![both[0], both[1], seen(3, 30, true)], "attached"),
         ];
         for (now, word) in changed {
-            let reason = unlogged_change(&known, &now).expect("a reason");
+            let reason = unlogged(&now).expect("a reason");
             assert!(reason.contains(word), "{reason}");
         }
     }

@@ -65,6 +65,8 @@ pub enum Message<'a> {
         commit_position: u64,
         /// When it committed, microseconds since 2000-01-01 UTC.
         commit_time: i64,
+        /// The transaction.
+        transaction: TransactionId,
     },
     /// A transaction ends.
     Commit {
@@ -395,10 +397,11 @@ pub fn decode(payload: &[u8]) -> Result<Message<'_>, DecodeError> {
         b'B' => {
             let commit_position = reader.u64("commit position")?;
             let commit_time = reader.u64("commit time")? as i64;
-            reader.u32("transaction id")?;
+            let transaction = TransactionId(reader.u32("transaction id")?);
             Message::Begin {
                 commit_position,
                 commit_time,
+                transaction,
             }
         }
         b'C' => {

@@ -337,6 +337,7 @@ impl<'a> Stream<'a> {
         if self.feed.clock.monotonic() - self.compared_at >= COMPARE_INTERVAL {
             self.compare_tables()?;
         }
+        self.changes.compare_partitions()?;
         self.changes.complete_copies()?;
         self.send_what_must_go(connection)?;
         self.see_to_projections(connection)
@@ -414,7 +415,7 @@ impl<'a> Stream<'a> {
         connection: &mut Connection,
     ) -> Result<(), StreamError> {
         let position = CommitPosition(committed.commit_position);
-        self.changes.begin(position)?;
+        self.changes.begin(position, committed.transaction)?;
         if let Some(spool) = &committed.spool {
             let mut messages = spool.messages();
             while let Some(message) = messages.next_message().map_err(InProgressError::Spool)? {

@@ -12,6 +12,7 @@
 //! take (of another shape, or a truncation, which would have to hide rows that are still to come)
 //! makes the copy begin again.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName, TableSchema};
@@ -26,6 +27,16 @@ use super::super::table_sink::{Place, TableSink};
 use super::looked_up::HeldBack;
 use super::projections::Projected;
 use super::{Changes, ChangesError, Described, ReplicatedTable, Table};
+
+/// What the catalog said of all partitions.
+pub(super) struct SeenPartitions {
+    /// By the object ids of their tables.
+    partitions: HashMap<u32, Vec<SeenPartition>>,
+    /// Where the log ended before the look: what it had told by then was seen.
+    from: CommitPosition,
+    /// Where it ended after the look: what was seen it tells until there.
+    until: CommitPosition,
+}
 
 /// Something that happens to a whole table.
 pub(super) enum Step {
@@ -99,6 +110,7 @@ impl Table {
             replicated,
             partly_sent: CommitPosition::ZERO,
             written_by: 0,
+            emptied_by: Vec::new(),
         }
     }
 
@@ -289,7 +301,7 @@ impl Changes {
                 self.table_left(index)?;
             }
         }
-        self.compare_partitions()?;
+        self.look_at_partitions()?;
         for ListedTable { relation, .. } in published {
             if self.index_of(relation).is_none()
                 && !self.is_expected(relation)
@@ -345,9 +357,33 @@ impl Changes {
         self.copy_once_more(index)
     }
 
-    /// Copies tables again of whose partitions the log does not tell everything.
-    fn compare_partitions(&mut self) -> Result<(), ChangesError> {
-        let mut all = self.describe.partitions()?;
+    /// Looks at all partitions. What the log tells of them may be on its way, so that they are compared when it
+    /// has been followed up to now.
+    fn look_at_partitions(&mut self) -> Result<(), ChangesError> {
+        if self.seen_partitions.is_none() {
+            let from = self.describe.log_end()?;
+            let partitions = self.describe.partitions()?;
+            let until = self.describe.log_end()?;
+            self.seen_partitions = Some(SeenPartitions {
+                partitions,
+                from,
+                until,
+            });
+        }
+        self.compare_partitions()
+    }
+
+    /// Copies tables again of whose partitions the log has not told everything.
+    pub fn compare_partitions(&mut self) -> Result<(), ChangesError> {
+        let reached = CommitPosition(self.last.0.saturating_add(1));
+        let is_due = |seen: &mut SeenPartitions| seen.until <= reached;
+        if self.transaction.is_some() || !self.steps.is_empty() {
+            return Ok(());
+        }
+        let Some(seen) = self.seen_partitions.take_if(is_due) else {
+            return Ok(());
+        };
+        let (mut all, from) = (seen.partitions, seen.from);
         for index in 0..self.tables.len() {
             let table = &self.tables[index];
             let (wire, name) = (&table.replicated.wire, &table.replicated.schema.name);
@@ -361,14 +397,20 @@ impl Changes {
                 continue;
             };
             let known = wire.partitions.as_deref();
-            if let Some(reason) = known.and_then(|known| unlogged_change(known, &now)) {
+            let emptied_by: Vec<_> = table.emptied_by.iter().map(|(_, id)| *id).collect();
+            let reason = known.and_then(|known| unlogged_change(known, &now, &emptied_by));
+            if let Some(reason) = reason {
                 let warning = format!("table {name} is copied again: {reason}");
                 self.warnings.push(warning);
                 self.copy_once_more(index)?;
                 continue;
             }
             let partitions: Vec<Partition> = now.iter().map(|seen| seen.partition).collect();
-            if known != Some(&partitions[..]) {
+            let is_other = known != Some(&partitions[..]);
+            self.tables[index]
+                .emptied_by
+                .retain(|(position, _)| *position >= from);
+            if is_other {
                 self.step(Step::Partitions { index, partitions });
             }
         }

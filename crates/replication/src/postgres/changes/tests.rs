@@ -78,6 +78,7 @@ struct FakeCatalog {
     unpublished: Arc<Mutex<BTreeSet<u32>>>,
     leaves_changes_out: Arc<Mutex<bool>>,
     partitions: Arc<Mutex<HashMap<u32, Vec<SeenPartition>>>>,
+    log_end: Arc<Mutex<CommitPosition>>,
 }
 
 impl FakeCatalog {
@@ -124,7 +125,7 @@ impl Describe for FakeCatalog {
     }
 
     fn log_end(&mut self) -> Result<CommitPosition, ConnectionError> {
-        Ok(CommitPosition::ZERO)
+        Ok(*self.log_end.lock())
     }
 }
 

@@ -55,7 +55,8 @@ fn messages_are_read_as_written() {
         read(0),
         Message::Begin {
             commit_position: 0x16_B374_D848,
-            commit_time: 1_000_000
+            commit_time: 1_000_000,
+            transaction: TransactionId(7),
         }
     );
     let Message::Relation(relation) = read(2) else {

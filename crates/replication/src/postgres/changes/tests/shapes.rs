@@ -497,6 +497,7 @@ fn a_table_that_lost_a_partition_is_copied_again() {
     let partition = |relation| SeenPartition {
         partition: Partition { relation, file: 1 },
         came_filled: false,
+        written_by: TransactionId(7),
     };
     let mut look = |now: Vec<SeenPartition>| {
         catalog.partitions.lock().insert(KEYED, now);
@@ -512,6 +513,77 @@ fn a_table_that_lost_a_partition_is_copied_again() {
     assert!(last(&made).is_empty(), "{made:?}");
     let lost = look(vec![partition(1), partition(3)]);
     assert!(matches!(last(&lost), [TableChange::Create { .. }]));
+}
+
+/// A table with one partition, which has this file; the log ends there.
+fn look(changes: &mut Changes, catalog: &FakeCatalog, file: u32, log_end: u64) -> Vec<ChangeBatch> {
+    let seen = SeenPartition {
+        partition: Partition { relation: 1, file },
+        came_filled: false,
+        // All transactions of these tests have this name.
+        written_by: TransactionId(7),
+    };
+    catalog.partitions.lock().insert(KEYED, vec![seen]);
+    *catalog.log_end.lock() = CommitPosition(log_end);
+    changes.compare_tables().expect("the catalog answers");
+    batches(changes)
+}
+
+fn is_copied_again(cut: &[ChangeBatch]) -> bool {
+    let mut changes = cut.iter().flat_map(|batch| &batch.changes);
+    changes.any(|change| matches!(change, TableChange::Create { .. }))
+}
+
+/// A transaction that empties the table, and may write a row afterwards.
+fn truncation(position: u64, row: bool) -> Vec<Vec<u8>> {
+    let row = row.then(|| write::insert(KEYED, &[Text("1"), Text("one")]));
+    let (begin, truncate) = (write::begin(position), write::truncate(&[KEYED]));
+    let messages = [
+        Some(begin),
+        Some(truncate),
+        row,
+        Some(write::commit(position)),
+    ];
+    messages.into_iter().flatten().collect()
+}
+
+#[test]
+fn a_truncation_that_the_log_told_explains_new_files_of_partitions_once() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    look(&mut changes, &catalog, 1, 0);
+    take(&mut changes, &truncation(100, false));
+    batches(&mut changes);
+    let told = look(&mut changes, &catalog, 2, 101);
+    assert!(!is_copied_again(&told), "{told:?}");
+    assert!(last_source(&told).contains("\"file\":2"));
+    look(&mut changes, &catalog, 2, 101);
+    assert!(is_copied_again(&look(&mut changes, &catalog, 3, 101)));
+}
+
+#[test]
+fn rows_after_a_truncation_may_have_gone_with_their_partition() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    look(&mut changes, &catalog, 1, 0);
+    take(&mut changes, &truncation(100, true));
+    batches(&mut changes);
+    assert!(is_copied_again(&look(&mut changes, &catalog, 2, 101)));
+}
+
+/// Other sessions see a commit before the log has told of it.
+#[test]
+fn partitions_are_compared_when_the_log_has_told_what_was_seen_of_them() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    look(&mut changes, &catalog, 1, 0);
+    assert!(look(&mut changes, &catalog, 2, 101).is_empty(), "not yet");
+    take(&mut changes, &truncation(100, false));
+    batches(&mut changes);
+    changes.compare_partitions().expect("nothing is asked");
+    let told = batches(&mut changes);
+    assert!(!is_copied_again(&told), "{told:?}");
+    assert!(last_source(&told).contains("\"file\":2"));
 }
 
 /// What the last of several batches remembers of the source.
