@@ -115,7 +115,7 @@ impl Load<'_> {
         done
     }
 
-    /// One transaction, however it ends. An error says that the connection is lost before it.
+    /// One transaction, however it ends. An error says that it cannot be rolled back.
     fn transaction(
         &self,
         client: &mut Client,
@@ -206,7 +206,8 @@ fn connected(
 ) {
     while !over.load(Ordering::SeqCst) {
         if let Ok(mut client) = Client::connect(url, NoTls) {
-            while !over.load(Ordering::SeqCst) && work(&mut client).is_ok() {}
+            let goes_on = |client: &Client| !over.load(Ordering::SeqCst) && !client.is_closed();
+            while goes_on(&client) && work(&mut client).is_ok() {}
         }
         // A crashed server takes a moment to recover.
         thread::sleep(Duration::from_millis(100));
