@@ -76,6 +76,8 @@ struct Arguments {
 enum Experiment {
     /// A backlog of random updates, drained under a memory limit
     Replica(Common),
+    /// Backlogs of narrow rows, of wide ones and of one transaction, beside what the source can deliver
+    Ceiling(Common),
     /// Rows by key over the wire, pipelined and one by one
     Lookup(Common),
     /// Honest clients beside a thousand slow, a thousand half-open and a hundred guessing ones
@@ -224,6 +226,11 @@ fn run(arguments: Arguments) -> Result<()> {
     match arguments.experiment {
         Experiment::Replica(common) => {
             let results = replica::run(common.scale)?;
+            print!("{results}");
+            common.json.map_or(Ok(()), |path| results.write(&path))
+        }
+        Experiment::Ceiling(common) => {
+            let results = replica::run_ceilings(common.scale)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

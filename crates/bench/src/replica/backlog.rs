@@ -11,8 +11,8 @@ pub const UPDATES_PER_TRANSACTION: u64 = 100;
 /// A stretch of the publisher's log.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
-    /// Single-row updates in it.
-    pub updates: u64,
+    /// Changed rows in it.
+    pub changes: u64,
     /// Where it begins, as a number.
     pub start: u64,
     /// Where it ends.
@@ -21,7 +21,7 @@ pub struct Backlog {
 
 impl Backlog {
     /// The share that so many bytes of the log are of the backlog. The backlog is uniform, so
-    /// this is also the share of its updates.
+    /// this is also the share of its changes.
     pub fn share_of(&self, bytes: u64) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a share for a rate")]
         let share = bytes as f64 / (self.end - self.start) as f64;
@@ -50,24 +50,34 @@ pub fn install(publisher: &PostgresServer) -> Result<()> {
     )
 }
 
-/// Makes a backlog.
+/// Makes a backlog of random updates.
 pub fn make(publisher: &PostgresServer, updates: u64, rows: u64) -> Result<Backlog> {
+    let transactions = updates / UPDATES_PER_TRANSACTION;
+    of(
+        publisher,
+        transactions * UPDATES_PER_TRANSACTION,
+        &format!("call make_backlog({transactions}, {UPDATES_PER_TRANSACTION}, {rows})"),
+        "update pgbench_accounts set abalance = 0 where aid = 1",
+    )
+}
+
+/// Makes a backlog of what a statement changes, so many rows. `last` is one more change: something to arrive
+/// at, for who has confirmed that one has all of the backlog.
+pub fn of(
+    publisher: &PostgresServer,
+    changes: u64,
+    statement: &str,
+    last: &str,
+) -> Result<Backlog> {
     let mut client = publisher.connect(DATABASE)?;
     let start = log_end(&mut client)?;
     client.batch_execute("set synchronous_commit = off")?;
-    let transactions = updates / UPDATES_PER_TRANSACTION;
-    client.batch_execute(&format!(
-        "call make_backlog({transactions}, {UPDATES_PER_TRANSACTION}, {rows})"
-    ))?;
+    client.batch_execute(statement)?;
     let end = log_end(&mut client)?;
-    // Something to arrive at: who has confirmed this one has all of the backlog. Its commit
-    // waits for the disk, and with it everything before.
-    client.batch_execute(
-        "set synchronous_commit = on;
-         update pgbench_accounts set abalance = 0 where aid = 1;",
-    )?;
+    // Its commit waits for the disk, and with it everything before.
+    client.batch_execute(&format!("set synchronous_commit = on; {last}"))?;
     Ok(Backlog {
-        updates: transactions * UPDATES_PER_TRANSACTION,
+        changes,
         start,
         end,
     })

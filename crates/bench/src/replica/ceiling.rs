@@ -1,4 +1,5 @@
-//! The ceiling: the backlog through pgoutput to nowhere, which is what the source can deliver.
+//! The ceiling: the backlog through pgoutput to nowhere, with the options that hedgerow asks for, which is what
+//! the source can deliver.
 
 use std::process::Stdio;
 use std::time::Instant;
@@ -16,11 +17,11 @@ const PUBLICATION: &str = "ceiling";
 pub struct Ceiling;
 
 impl Ceiling {
-    /// Makes slot and publication.
-    pub fn new(publisher: &PostgresServer) -> Result<Self> {
+    /// Makes a slot, and a publication of this table.
+    pub fn new(publisher: &PostgresServer, table: &str) -> Result<Self> {
         publisher.execute(
             DATABASE,
-            &format!("create publication {PUBLICATION} for table pgbench_accounts"),
+            &format!("create publication {PUBLICATION} for table {table}"),
         )?;
         publisher.execute(
             DATABASE,
@@ -50,7 +51,7 @@ impl Ceiling {
                 "0",
                 "--no-loop",
             ])
-            .args(["--option", "proto_version=2"])
+            .args(["--option", "proto_version=2", "--option", "streaming=on"])
             .args(["--option", &format!("publication_names={PUBLICATION}")])
             .stdin(Stdio::null())
             .output()?;

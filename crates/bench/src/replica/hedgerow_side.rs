@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use testbed::bank::single_value;
 use testbed::patience::wait_at_most;
 use testbed::soak::settled_bytes;
 use testbed::{Hedgerow, HedgerowOptions, PostgresServer};
 
 use super::backlog::Backlog;
-use super::{DATABASE, rate, sum_of_balances, wait_until_active};
+use super::{DATABASE, rate, wait_until_active};
 use crate::limits::memory::MemoryLimit;
 use crate::results::Results;
 
@@ -22,15 +23,18 @@ pub struct HedgerowSide {
     limit: Option<MemoryLimit>,
     copy: Duration,
     slot: String,
+    check: &'static str,
 }
 
 impl HedgerowSide {
-    /// Copies the publisher's table and stops.
+    /// Copies the publisher's table and stops. `check` is a query that has one value, which must be the
+    /// publisher's after each drain.
     pub fn copy(
         publisher: &PostgresServer,
         folder: &Path,
         limit: Option<MemoryLimit>,
         memory_bytes: u64,
+        check: &'static str,
     ) -> Result<Self> {
         let data = folder.join("hedgerow");
         let mut options = HedgerowOptions::new(publisher.url(DATABASE), &data)?
@@ -42,7 +46,10 @@ impl HedgerowSide {
         let copy = started.elapsed();
         let slot = publisher
             .connect(DATABASE)?
-            .query_one("select slot_name::text from pg_replication_slots", &[])
+            .query_one(
+                "select slot_name::text from pg_replication_slots where slot_name = 'hedgerow'",
+                &[],
+            )
             .context("hedgerow's slot")?
             .get(0);
         hedgerow.stop()?;
@@ -51,6 +58,7 @@ impl HedgerowSide {
             limit,
             copy,
             slot,
+            check,
         })
     }
 
@@ -84,12 +92,13 @@ impl HedgerowSide {
             Ok((u64::try_from(row.get::<_, i64>(0))? >= backlog.end).then_some(()))
         })?;
         let elapsed = started.elapsed();
-        let expected = sum_of_balances(&mut at_publisher)?;
+        let expected = single_value(&mut at_publisher, self.check)?;
         self.hedgerow.wait_ready()?;
-        let sum = sum_of_balances(&mut self.hedgerow.connect()?)?;
+        let found = single_value(&mut self.hedgerow.connect()?, self.check)?;
         ensure!(
-            sum == expected,
-            "hedgerow's sum is {sum}, the publisher's {expected}"
+            found == expected,
+            "hedgerow's {} is {found}, the publisher's {expected}",
+            self.check
         );
         self.hedgerow.stop()?;
         Ok(rate(backlog, 1.0, elapsed))
@@ -105,11 +114,11 @@ impl HedgerowSide {
     }
 
     /// Notes the most memory that was ever in use, page cache included.
-    pub fn note_memory(&self, results: &mut Results) -> Result<()> {
+    pub fn note_memory(&self, results: &mut Results, metric: &str) -> Result<()> {
         if let Some(limit) = &self.limit {
             #[expect(clippy::cast_precision_loss, reason = "a byte count for people")]
             let bytes = limit.bytes_max()? as f64;
-            results.figure("memory with page cache, most", bytes, "bytes", None);
+            results.figure(metric, bytes, "bytes", None);
         }
         Ok(())
     }

@@ -14,9 +14,12 @@
 //!    medians are compared. Every round starts with cold caches.
 //!
 //! A drain counts only if the sum over the table then equals the publisher's.
+//!
+//! [`ceilings`] compares hedgerow with the ceiling for other kinds of change.
 
 mod backlog;
 mod ceiling;
+mod ceilings;
 mod hedgerow_side;
 mod size;
 mod subscriber;
@@ -131,6 +134,8 @@ struct Rates {
     subscriber: Vec<f64>,
 }
 
+pub use ceilings::run as run_ceilings;
+
 /// Runs the experiment.
 pub fn run(scale: Scale) -> Result<Results> {
     let plan = Plan::of(scale);
@@ -147,14 +152,20 @@ pub fn run(scale: Scale) -> Result<Results> {
 
     say("copying to hedgerow");
     let limit = MemoryLimit::new("hedgerow", plan.memory_bytes);
-    let mut hedgerow = HedgerowSide::copy(&publisher, &place.folder, limit, plan.memory_bytes)?;
+    let mut hedgerow = HedgerowSide::copy(
+        &publisher,
+        &place.folder,
+        limit,
+        plan.memory_bytes,
+        SUM_OF_BALANCES,
+    )?;
     #[expect(clippy::cast_precision_loss, reason = "row counts are far below 2^52")]
     let copy_rate = plan.rows() as f64 / hedgerow.copy_seconds();
     results.figure("copy", copy_rate, "rows/s", None);
     say("copying to the subscriber");
     let limit = MemoryLimit::new("subscriber", plan.memory_bytes);
     let mut subscriber = Subscriber::copy(&publisher, &place.folder, limit, plan.memory_bytes)?;
-    let ceiling = Ceiling::new(&publisher)?;
+    let ceiling = Ceiling::new(&publisher, "pgbench_accounts")?;
 
     for &profile in place.profiles() {
         place.set_profile(profile)?;
@@ -177,12 +188,12 @@ pub fn run(scale: Scale) -> Result<Results> {
     place.set_profile(DiskProfile::Native)?;
     let bytes = hedgerow.settled_bytes()?;
     results.figure("R4a", size::ratio(bytes, size), "ratio", Some("postgresql"));
-    hedgerow.note_memory(&mut results)?;
+    hedgerow.note_memory(&mut results, "memory with page cache, most")?;
     Ok(results)
 }
 
 /// A publisher outside the limits, with everything in memory.
-fn publisher(plan: Plan) -> Result<PostgresServer> {
+fn empty_publisher() -> Result<PostgresServer> {
     say("loading the publisher");
     let options = PostgresOptions::default()
         .with("shared_buffers", "4GB")
@@ -190,7 +201,12 @@ fn publisher(plan: Plan) -> Result<PostgresServer> {
         .with("checkpoint_timeout", "1d")
         .with("full_page_writes", "off")
         .with("autovacuum", "off");
-    let publisher = PostgresServer::start(options)?;
+    PostgresServer::start(options)
+}
+
+/// A publisher with pgbench's accounts.
+fn publisher(plan: Plan) -> Result<PostgresServer> {
+    let publisher = empty_publisher()?;
     let scale = plan.scale.to_string();
     publisher.run_client_program("pgbench", &["-i", "-q", "-s", &scale, DATABASE])?;
     // One table only: the contenders copy and follow exactly this.
@@ -254,16 +270,14 @@ fn note_rates(results: &mut Results, profile: DiskProfile, rates: &Rates) {
     }
 }
 
-/// The publisher's sum over the table: what a contender must have when it says it is done.
-fn sum_of_balances(client: &mut postgres::Client) -> Result<String> {
-    testbed::bank::single_value(client, "select sum(abalance) from pgbench_accounts")
-}
+/// The sum over the table: what a contender must have when it says it is done.
+const SUM_OF_BALANCES: &str = "select sum(abalance) from pgbench_accounts";
 
-/// The publisher's figure for a drained backlog.
+/// Changed rows a second.
 fn rate(backlog: &Backlog, share: f64, elapsed: Duration) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "row counts are far below 2^52")]
-    let updates = backlog.updates as f64;
-    updates * share / elapsed.as_secs_f64()
+    let changes = backlog.changes as f64;
+    changes * share / elapsed.as_secs_f64()
 }
 
 /// Waits until the slot is in use: the contender has begun to drain.

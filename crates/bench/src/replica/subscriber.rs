@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use postgres::Client;
+use testbed::bank::single_value;
 use testbed::patience::wait_at_most;
 use testbed::postgres_server::Shutdown;
 use testbed::{PostgresOptions, PostgresServer};
 
 use super::backlog::Backlog;
-use super::{DATABASE, rate, sum_of_balances};
+use super::{DATABASE, SUM_OF_BALANCES, rate};
 use crate::limits::memory::MemoryLimit;
 
 /// Also the slot's name.
@@ -123,8 +124,8 @@ impl Subscriber {
         let elapsed = started.elapsed();
         client.batch_execute(&format!("alter subscription {SUBSCRIPTION} disable"))?;
         if reached >= backlog.end {
-            let expected = sum_of_balances(&mut at_publisher)?;
-            let sum = sum_of_balances(&mut client)?;
+            let expected = single_value(&mut at_publisher, SUM_OF_BALANCES)?;
+            let sum = single_value(&mut client, SUM_OF_BALANCES)?;
             ensure!(
                 sum == expected,
                 "the subscriber's sum is {sum}, the publisher's {expected}"

@@ -19,7 +19,7 @@ fn ceiling_and_subscriber_drain_the_same_backlog() -> Result<()> {
     let publisher = publisher(plan)?;
     let limit = MemoryLimit::new("subscriber", plan.memory_bytes);
     let mut subscriber = Subscriber::copy(&publisher, &place.folder, limit, plan.memory_bytes)?;
-    let ceiling = Ceiling::new(&publisher)?;
+    let ceiling = Ceiling::new(&publisher, "pgbench_accounts")?;
     for &profile in place.profiles() {
         place.set_profile(profile)?;
         let backlog = backlog::make(&publisher, plan.updates, plan.rows())?;
