@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use postgres::{Client, NoTls};
 use rustix::process::Signal;
+use types::CommitPosition;
 
 use crate::bank::single_value;
 use crate::free_port::free_port;
@@ -320,11 +321,16 @@ pub const USER: &str = "hedgerow";
 /// The one database.
 pub const DATABASE: &str = "hedgerow";
 /// Tells the position at which this statement, or its transaction, is answered.
-pub const POSITION: &str = "select hedgerow.position()";
+const POSITION: &str = "select hedgerow.position()";
 /// Tells what the one source is doing.
 const STATE: &str = "select state from hedgerow.sources";
 /// Where the generated password is, in the data directory.
 pub const PASSWORD_FILE: &str = "password";
+
+/// The position at which a session's next statement, or its open transaction, is answered.
+pub fn position_of(client: &mut Client) -> Result<CommitPosition> {
+    Ok(single_value(client, POSITION)?.parse()?)
+}
 
 /// Bytes that the files below a folder occupy, as the file system counts them.
 pub fn bytes_below(folder: &Path) -> Result<u64> {

@@ -476,10 +476,11 @@ impl Changes {
         let seen_before = self.seen_before.is_none_or(|until| position <= until);
         let table = &mut self.tables[index];
         if table.replicated.wire.partitions.is_some() {
-            let open = self.transaction.as_ref();
-            table
-                .emptied_by
-                .extend(open.map(|open| (position, open.id)));
+            let open = self.transaction.as_ref().map(|open| (position, open.id));
+            // Once for each transaction, so that a row takes all of it back.
+            if table.emptied_by.last().copied() != open {
+                table.emptied_by.extend(open);
+            }
         }
         if table.replicated.stopped || place <= table.emptied || table.is_passed_over(position) {
             return Ok(());

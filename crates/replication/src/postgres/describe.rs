@@ -136,7 +136,30 @@ impl Describe for ServerCatalog {
     fn log_end(&mut self) -> Result<CommitPosition, ConnectionError> {
         let sql = "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
                    ELSE pg_current_wal_insert_lsn() END - '0/0'";
-        let end = self.ask(|connection| first(connection.query(sql)?)?.parse(0))?;
-        Ok(CommitPosition(end))
+        let next = self.ask(|connection| first(connection.query(sql)?)?.parse(0))?;
+        Ok(CommitPosition(end_before(next)))
+    }
+}
+
+/// Where the log ends whose next record goes to `next`. At the beginning of a page that is behind the page's
+/// header, of 24 bytes or, at the beginning of a file, 40; but the server tells followers of the page's
+/// beginning, so that an idle one would be waited for.
+fn end_before(next: u64) -> u64 {
+    const PAGE_BYTES: u64 = 8192;
+    match next % PAGE_BYTES {
+        header @ (24 | 40) => next - header,
+        _ => next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_before;
+
+    #[test]
+    fn a_header_of_a_page_is_not_waited_for() {
+        assert_eq!(end_before(0x0500_0028), 0x0500_0000);
+        assert_eq!(end_before(0x0500_2018), 0x0500_2000);
+        assert_eq!(end_before(0x0500_2048), 0x0500_2048);
     }
 }

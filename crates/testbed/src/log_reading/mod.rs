@@ -17,36 +17,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context, Result, ensure};
 use postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use types::CommitPosition;
 
 use self::change::{Change, Row, brief};
 use self::state::{State, text_of};
-use crate::bank::single_value;
-use crate::hedgerow_process::POSITION;
-
-/// A place in the source's log: a log sequence number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position(u64);
-
-impl Position {
-    /// Reads a log sequence number, `16/B374D848` say.
-    pub fn read(text: &str) -> Result<Self> {
-        let halves = text.split_once('/');
-        let (high, low) = halves.with_context(|| format!("no position: {text:?}"))?;
-        let half = |text: &str| u32::from_str_radix(text, 16).map(u64::from);
-        Ok(Self((half(high)? << 32) | half(low)?))
-    }
-
-    /// The position at which this session, or its transaction, is answered by a replica.
-    pub fn ask(replica: &mut Client) -> Result<Self> {
-        Self::read(&single_value(replica, POSITION)?)
-    }
-}
-
-impl std::fmt::Display for Position {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:X}/{:X}", self.0 >> 32, self.0 & u64::from(u32::MAX))
-    }
-}
+use crate::hedgerow_process::position_of;
 
 /// How a table is refused whose copy is not complete.
 const BEING_COPIED: &str = "is still being copied";
@@ -54,7 +29,7 @@ const BEING_COPIED: &str = "is still being copied";
 /// What a replica showed in one snapshot.
 #[derive(Debug)]
 pub struct Sample {
-    position: Position,
+    position: CommitPosition,
     /// The rows of each table, as [`text_of`] shows them, in order.
     tables: BTreeMap<String, Vec<String>>,
 }
@@ -77,7 +52,7 @@ impl Sample {
         replica.batch_execute(
             "set timezone = 'UTC'; begin transaction isolation level repeatable read read only",
         )?;
-        let position = Position::ask(replica)?;
+        let position = position_of(replica)?;
         let rows_of = |table: &String| -> Result<(String, Vec<String>)> {
             let rows = rows(replica, &format!("select * from {table}"))?;
             let mut texts: Vec<String> = rows.iter().map(text_of).collect();
@@ -131,7 +106,7 @@ const SLOT: &str = "testbed_log_reading";
 const COMMITS: &str = "testbed_commits";
 
 impl LogReading {
-    /// Makes the slot, by a connection that only this uses.
+    /// Makes the slots, by a connection that only this uses.
     pub fn of(mut source: Client) -> Result<Self> {
         source.batch_execute("set timezone = 'UTC'")?;
         source.batch_execute(&format!("create publication {COMMITS} for all tables"))?;
@@ -207,9 +182,8 @@ impl LogReading {
                 self.judge_one(&sample)?;
             }
             for change in changes {
-                let told = format!("{change:?}");
                 let applied = self.state.apply(change);
-                applied.with_context(|| format!("before {position}: {}", brief(&told)))?;
+                applied.with_context(|| format!("in the transaction of {position}"))?;
             }
         }
         samples.try_for_each(|sample| self.judge_one(&sample))
@@ -220,8 +194,8 @@ impl LogReading {
         sample.ensure_equal(&self.state)
     }
 
-    /// What the slot has not told yet: the changes of each transaction, with the beginning of its commit.
-    fn transactions(&mut self) -> Result<Vec<(Position, Vec<Change>)>> {
+    /// What the slots have not told yet: the changes of each transaction, with the beginning of its commit.
+    fn transactions(&mut self) -> Result<Vec<(CommitPosition, Vec<Change>)>> {
         let commits = self.commits()?;
         let query =
             format!("select lsn, data from pg_logical_slot_get_changes('{SLOT}', null, null)");
@@ -237,7 +211,7 @@ impl LogReading {
                 // One without changes is told by one of the slots only.
                 Change::Commit if changes.is_empty() => {}
                 Change::Commit => {
-                    let begin = commits.get(&Position::read(cell(0)?)?);
+                    let begin = commits.get(&cell(0)?.parse()?);
                     let begin = *begin.context("the slots tell different commits")?;
                     transactions.push((begin, std::mem::take(&mut changes)));
                 }
@@ -248,7 +222,7 @@ impl LogReading {
     }
 
     /// Where each commit's record ends, and where it begins.
-    fn commits(&mut self) -> Result<HashMap<Position, Position>> {
+    fn commits(&mut self) -> Result<HashMap<CommitPosition, CommitPosition>> {
         // A commit message: 'C', a byte of flags, the beginning, the end, the time.
         let query = format!(
             "select ('x' || encode(substring(data from 3 for 8), 'hex'))::bit(64)::bigint,
@@ -258,7 +232,7 @@ impl LogReading {
              where get_byte(data, 0) = ascii('C')"
         );
         let rows = self.source.query(&query, &[])?;
-        let position = |number: i64| Position(number.unsigned_abs());
+        let position = |number: i64| CommitPosition(number.unsigned_abs());
         let commits = rows
             .iter()
             .map(|row| (position(row.get(1)), position(row.get(0))));
@@ -283,18 +257,4 @@ fn row_of(row: &SimpleQueryRow) -> Row {
     columns
         .map(|(index, column)| (column.name().to_owned(), row.get(index).map(brief)))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_are_log_sequence_numbers() -> Result<()> {
-        let position = Position::read("16/B374D848")?;
-        assert_eq!(position, Position(0x16_B374_D848));
-        assert_eq!(position.to_string(), "16/B374D848");
-        assert!(Position::read("0").is_err());
-        Ok(())
-    }
 }

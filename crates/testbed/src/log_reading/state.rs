@@ -75,8 +75,12 @@ impl State {
     /// NULL, if there is one.
     fn remove(&mut self, table: &str, identity: &Row, whole: bool) -> Result<Row> {
         let id = id_of(identity)?;
-        let rows = self.tables.get_mut(table).context("no such table")?;
-        let found = rows.get_mut(id).context("no row of this id")?;
+        let rows = self
+            .tables
+            .get_mut(table)
+            .with_context(|| format!("no table {table}"))?;
+        let found = rows.get_mut(id);
+        let found = found.with_context(|| format!("no row of {table} has id {id}"))?;
         let has_values = |row: &Row| {
             let mut values = identity.iter();
             !whole || values.all(|(name, value)| row.get(name) == Some(value))

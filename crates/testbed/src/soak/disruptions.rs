@@ -93,14 +93,14 @@ pub fn carry_out(disruption: Disruption, stage: &mut Stage, random: &mut impl Rn
 
 /// Drops the slot. While it is being made anew there is none; then there is one again soon.
 fn drop_slot(stage: &Stage) -> Result<()> {
-    const SLOT: &str = "select pg_terminate_backend(active_pid) from pg_replication_slots
+    const FREE: &str = "select pg_terminate_backend(active_pid) from pg_replication_slots
                         where slot_name = 'hedgerow' and active";
+    const DROP: &str = "select pg_drop_replication_slot(slot_name) from pg_replication_slots
+                        where slot_name = 'hedgerow'";
     wait_for("the slot to be dropped", || {
         let mut source = stage.postgres.connect("postgres")?;
-        source.batch_execute(SLOT)?;
-        let drop = "select pg_drop_replication_slot(slot_name) from pg_replication_slots
-                    where slot_name = 'hedgerow'";
-        let dropped = source.simple_query(drop)?;
+        source.batch_execute(FREE)?;
+        let dropped = source.simple_query(DROP)?;
         if !dropped.iter().any(is_row) {
             stage.link.mend();
             bail!("there is no slot to drop");

@@ -13,13 +13,13 @@ use postgres::{Client, Config, NoTls};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
+use types::CommitPosition;
 
 use super::load::{Elements, TABLES, read_lists};
 use crate::Hedgerow;
 use crate::bank::{Bank, Sums};
-use crate::hedgerow_process::{DATABASE, USER};
+use crate::hedgerow_process::{DATABASE, USER, position_of};
 use crate::list_append::{List, Lists, Snapshot};
-use crate::log_reading::Position;
 
 /// Where to connect, without borrowing the server that is killed meanwhile.
 #[derive(Clone)]
@@ -46,10 +46,10 @@ pub struct Readings {
     /// Looks whose sums were right.
     pub answers: u64,
     /// The lists of each look.
-    pub snapshots: Vec<Snapshot<Position>>,
+    pub snapshots: Vec<Snapshot<CommitPosition>>,
     /// Everything else that is not a lost connection.
     pub anomalies: Vec<String>,
-    position_max: Position,
+    position_max: CommitPosition,
 }
 
 /// SQLSTATEs that a server on its way down or up may answer with.
@@ -123,14 +123,14 @@ impl Reader<'_> {
 
 #[derive(PartialEq)]
 struct Look {
-    position: Position,
+    position: CommitPosition,
     sums: Sums,
     lists: Lists,
 }
 
 fn look(client: &mut Client, tables: &[u32], first: i64) -> Result<Look> {
     Ok(Look {
-        position: Position::ask(client)?,
+        position: position_of(client)?,
         sums: Sums::ask(client)?,
         lists: read_lists(client, tables, first)?,
     })

@@ -563,12 +563,17 @@ fn a_truncation_that_the_log_told_explains_new_files_of_partitions_once() {
 
 #[test]
 fn rows_after_a_truncation_may_have_gone_with_their_partition() {
-    let catalog = FakeCatalog::default();
-    let mut changes = changes_beside(&catalog);
-    look(&mut changes, &catalog, 1, 0);
-    take(&mut changes, &truncation(100, true));
-    batches(&mut changes);
-    assert!(is_copied_again(&look(&mut changes, &catalog, 2, 101)));
+    for truncations in 1..3 {
+        let catalog = FakeCatalog::default();
+        let mut changes = changes_beside(&catalog);
+        look(&mut changes, &catalog, 1, 0);
+        let mut messages = truncation(100, true);
+        messages.splice(1..1, (1..truncations).map(|_| write::truncate(&[KEYED])));
+        take(&mut changes, &messages);
+        batches(&mut changes);
+        let cut = look(&mut changes, &catalog, 2, 101);
+        assert!(is_copied_again(&cut), "{truncations}: {cut:?}");
+    }
 }
 
 /// Other sessions see a commit before the log has told of it.
