@@ -363,19 +363,14 @@ fn retention_of(
     retention: &Retention,
 ) -> Retention {
     let is_target = |run: &Arc<DiskRun>| target.is_some_and(|target| target.id == run.id);
-    let mut others = version.runs.iter().filter(|run| !is_target(run)).peekable();
-    // Runs can only be added by a flush, so none older appears while this one goes on.
-    let is_oldest = others.peek().is_none() && tree.damage.is_none();
-    let outside = match is_oldest {
-        true => Outside::NoneOlder,
-        false => {
-            // What is open by now was ingested after the retention was captured.
-            let frozen = version.frozen.iter().map(|run| run.positions());
-            let inputs = frozen.chain(target.map(DiskRun::positions));
-            let others = others.map(|run| run.positions());
-            Outside::of(inputs, others, retention.lowest())
-        }
-    };
+    let others = version.runs.iter().filter(|run| !is_target(run));
+    let others: Vec<_> = others.map(|run| run.positions()).collect();
+    // Runs can only be added by a flush, so none older appears while this one goes on. What is open by now was
+    // ingested after the retention was captured.
+    let includes_oldest = others.is_empty() && tree.damage.is_none();
+    let frozen = version.frozen.iter().map(|run| run.positions());
+    let inputs = frozen.chain(target.map(DiskRun::positions));
+    let outside = Outside::of(includes_oldest, inputs, &others, retention.lowest());
     retention.for_merge(&version.truncations, outside)
 }
 

@@ -113,16 +113,12 @@ impl Store {
         let version = claim.tree.version();
         let is_other = |run: &&Arc<DiskRun>| !claim.inputs.contains(&run.id);
         let on_disk = version.runs.iter().filter(is_other);
-        let others = on_disk
+        let others: Vec<_> = on_disk
             .map(|run| run.positions())
-            .chain(version.memory_runs().map(|run| run.positions()));
-        let outside = match claim.includes_oldest {
-            true => Outside::NoneOlder,
-            false => {
-                let inputs = inputs.iter().map(|run| run.positions());
-                Outside::of(inputs, others, retention.lowest())
-            }
-        };
+            .chain(version.memory_runs().map(|run| run.positions()))
+            .collect();
+        let inputs = inputs.iter().map(|run| run.positions());
+        let outside = Outside::of(claim.includes_oldest, inputs, &others, retention.lowest());
         retention.for_merge(&version.truncations, outside)
     }
 

@@ -16,8 +16,9 @@
 //! Positions at or below the lowest boundary become one, which takes no room, where nothing needs
 //! to tell them apart: no truncation is pending, and
 //!
-//! * the merge includes the tree's oldest run: they become zero. Deletes go, too: everything older
-//!   is in this merge and in their stripe, so it goes as well;
+//! * the merge includes the tree's oldest run, and no other has versions that are older yet (those of a
+//!   copy that came beside the log): they become zero. Deletes go, too: everything older is in this
+//!   merge and in their stripe, so it goes as well;
 //! * or else no other run of the tree has positions among them: they become the smallest of them.
 //!   Without that condition a run could hold a version with a position between the true one and
 //!   the new one. (A table's first copy may be older than changes that were written before it.)
@@ -49,7 +50,8 @@ pub(crate) struct Retention {
 /// What a merge may rely on about the runs of its tree that take no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outside {
-    /// None of them is older, or ever will be.
+    /// None of them has a version older than one of the merge up to the lowest boundary, or ever
+    /// will have.
     NoneOlder,
     /// None of them has a version with one of these positions, or ever will have. They are all
     /// positions of the merge up to the lowest boundary.
@@ -59,24 +61,37 @@ pub(crate) enum Outside {
 }
 
 impl Outside {
-    /// What follows from the positions of a merge's runs (`inputs`) and of the tree's others, none of
-    /// which has to be older. `lowest` is the lowest boundary; whatever is ingested later lies above
-    /// it.
+    /// What follows from the positions of a merge's runs (`inputs`) and of the tree's others, and of
+    /// whether the oldest run is among the inputs. `lowest` is the lowest boundary; whatever is
+    /// ingested later lies above it.
+    ///
+    /// A newer run may have older versions, where a table was copied beside its log:
+    ///
+    /// ```text
+    ///   log    delete of k at 30  ─flush─▶ oldest run
+    ///   copy   k at 20            ─later─▶ memory, or a newer run
+    /// ```
+    ///
+    /// Without the delete the row would be back.
     pub fn of(
+        includes_oldest: bool,
         inputs: impl Iterator<Item = PositionRange>,
-        others: impl Iterator<Item = PositionRange>,
+        others: &[PositionRange],
         lowest: u64,
     ) -> Self {
         let join = |all: PositionRange, range: PositionRange| PositionRange {
             min: all.min.min(range.min),
             max: all.max.max(range.max),
         };
-        let Some(mut all) = inputs.reduce(join).filter(|all| all.min <= lowest) else {
+        let Some(mut all) = inputs.reduce(join) else {
             return Self::Any;
         };
         all.max = all.max.min(lowest);
-        let mut others = others;
-        match others.all(|range| range.max < all.min || all.max < range.min) {
+        if includes_oldest && others.iter().all(|range| all.max <= range.min) {
+            return Self::NoneOlder;
+        }
+        let is_apart = |range: &PositionRange| range.max < all.min || all.max < range.min;
+        match all.min <= lowest && others.iter().all(is_apart) {
             true => Self::NoneAmong(all),
             false => Self::Any,
         }

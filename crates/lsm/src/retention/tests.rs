@@ -126,11 +126,29 @@ fn tombstones_stay_until_nothing_older_can_be_below() {
 }
 
 #[test]
+fn the_oldest_run_has_nothing_older_outside_unless_a_newer_one_was_copied_beside_it() {
+    let range = |min, max| PositionRange { min, max };
+    let outside = |inputs: PositionRange, others: &[PositionRange]| {
+        Outside::of(true, [inputs].into_iter(), others, 30)
+    };
+    assert_eq!(outside(range(5, 20), &[]), Outside::NoneOlder);
+    // A large transaction may be in both.
+    let newer = [range(20, 25), range(26, 40)];
+    assert_eq!(outside(range(5, 20), &newer), Outside::NoneOlder);
+    assert_eq!(outside(range(5, 20), &[range(19, 25)]), Outside::Any);
+    let apart = Outside::NoneAmong(range(5, 20));
+    assert_eq!(outside(range(5, 20), &[range(4, 4)]), apart);
+    // What is above the lowest boundary stays in any case.
+    assert_eq!(outside(range(5, 50), &[range(30, 40)]), Outside::NoneOlder);
+    assert_eq!(outside(range(40, 50), &[range(4, 4)]), Outside::Any);
+}
+
+#[test]
 fn positions_become_one_where_no_other_run_has_any_among_them() {
     let range = |min, max| PositionRange { min, max };
     let outside = |others: &[PositionRange]| {
         let inputs = [range(12, 14), range(11, 40)];
-        Outside::of(inputs.into_iter(), others.iter().copied(), 30)
+        Outside::of(false, inputs.into_iter(), others, 30)
     };
     let apart = Outside::NoneAmong(range(11, 30));
     assert_eq!(outside(&[]), apart);
@@ -139,7 +157,7 @@ fn positions_become_one_where_no_other_run_has_any_among_them() {
         assert_eq!(outside(&[range(0, 10), other]), Outside::Any, "{other:?}");
     }
     let of = |inputs: &[PositionRange], others: &[PositionRange]| {
-        Outside::of(inputs.iter().copied(), others.iter().copied(), 30)
+        Outside::of(false, inputs.iter().copied(), others, 30)
     };
     assert_eq!(of(&[], &[]), Outside::Any);
     assert_eq!(of(&[range(31, 40)], &[]), Outside::Any);

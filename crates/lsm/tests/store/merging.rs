@@ -238,6 +238,45 @@ fn a_merge_that_is_stopped_keeps_what_it_has_done() {
     }
 }
 
+/// A table is copied beside its log, whose runs are on disk before the rows come that they have deleted.
+#[test]
+fn a_row_that_is_copied_beside_its_log_stays_deleted() {
+    const ROWS: i64 = 100;
+    for copy_is_flushed in [false, true] {
+        let folder = Folder::new(options(MergePolicy::default()));
+        let store = folder.open();
+        store.create_table(TABLE, texts()).expect("a new table");
+        let hold = store.hold_history();
+        for run in 0..RUNS {
+            let position = 20 + run;
+            let keys = (0..ROWS).filter(|key| *key as u64 % RUNS == run);
+            store
+                .ingest(TABLE, deletes(keys, position))
+                .expect("there is room");
+            store.publish(CommitPosition(position), Vec::new());
+            store.flush().expect("flushed");
+        }
+        let text = |key: i64, position: u64| format!("{key} at {position}");
+        let copied = put_texts(0..ROWS + 1, 10, text);
+        store.ingest(TABLE, copied).expect("there is room");
+        if copy_is_flushed {
+            store.flush().expect("flushed");
+        }
+        drop(hold);
+        for _ in 0..2 {
+            while store.work(Work::Merge).expect("merged") {}
+            let request = whole(vec![0], 1000);
+            let scan = store
+                .pin()
+                .scan(TABLE, request)
+                .expect("the table is there");
+            let rows = scan.map(|batch| batch.expect("intact").num_rows());
+            assert_eq!(rows.sum::<usize>(), 1, "flushed: {copy_is_flushed}");
+            store.flush().expect("flushed");
+        }
+    }
+}
+
 /// Runs of the first level for which one merge is due.
 const STEPPED: MergePolicy = MergePolicy::SteppedMerge {
     runs_a_level: RUNS as usize,
