@@ -81,7 +81,8 @@ impl Followed {
         replica.at_source("select pg_reload_conf()")?;
         let connect = |_| -> Result<Client> {
             let mut client = replica.postgres.connect(DATABASE)?;
-            client.batch_execute("set lock_timeout = '2s'")?;
+            // No other connection goes on meanwhile: only copies let go of a lock.
+            client.batch_execute("set lock_timeout = '200ms'")?;
             Ok(client)
         };
         Ok(Self {
@@ -169,6 +170,9 @@ impl Followed {
             }
         });
         verdict??;
+        if self.reading.is_begun() {
+            return Ok(());
+        }
         self.reading.begin(tables)
     }
 }

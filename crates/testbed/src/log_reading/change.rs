@@ -12,6 +12,7 @@
 //! Values are texts, as the type's output function gives them. Names of tables and columns are such that
 //! PostgreSQL does not quote them, and all tables are in the schema `public`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -41,14 +42,14 @@ pub enum Change {
 const TEXT_BYTES_MAX: usize = 64;
 
 /// A value as it is kept: equal for equal texts, and short.
-pub fn brief(text: &str) -> String {
+pub fn brief(text: &str) -> Cow<'_, str> {
     if text.len() <= TEXT_BYTES_MAX {
-        return text.to_owned();
+        return text.into();
     }
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     let beginning: String = text.chars().take(16).collect();
-    format!("{beginning}… {} bytes {:x}", text.len(), hasher.finish())
+    format!("{beginning}… {} bytes {:x}", text.len(), hasher.finish()).into()
 }
 
 impl Change {
@@ -60,7 +61,7 @@ impl Change {
         if line.starts_with("COMMIT ") {
             return Ok(Self::Commit);
         }
-        Self::read_change(line).with_context(|| brief(line))
+        Self::read_change(line).with_context(|| brief(line).into_owned())
     }
 
     fn read_change(line: &str) -> Result<Self> {
@@ -116,7 +117,7 @@ fn read_value<'a>(data_type: &str, text: &'a str) -> Result<(Option<Option<Strin
     let quoted = text.strip_prefix("B'").or_else(|| text.strip_prefix('\''));
     if let Some(quoted) = quoted {
         let (value, rest) = read_quoted(quoted)?;
-        return Ok((Some(Some(brief(&value))), rest));
+        return Ok((Some(Some(brief(&value).into_owned())), rest));
     }
     let (bare, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
     let value = match bare {

@@ -54,10 +54,10 @@ impl Sample {
         )?;
         let position = position_of(replica)?;
         let rows_of = |table: &String| -> Result<(String, Vec<String>)> {
-            let rows = rows(replica, &format!("select * from {table}"))?;
-            let mut texts: Vec<String> = rows.iter().map(text_of).collect();
-            texts.sort_unstable();
-            Ok((table.clone(), texts))
+            Ok((
+                table.clone(),
+                texts(replica, &format!("select * from {table}"))?,
+            ))
         };
         let tables = tables.iter().map(rows_of).collect::<Result<_>>()?;
         replica.batch_execute("commit")?;
@@ -67,15 +67,16 @@ impl Sample {
     /// Compares the tables with what the log says.
     fn ensure_equal(&self, state: &State) -> Result<()> {
         for (table, rows) in &self.tables {
+            let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
             let told = state.rows(table);
             ensure!(
-                *rows == told,
+                rows == told,
                 "{table} at {}: {} rows, the log tells {}; only here: {:?}; only there: {:?}",
                 self.position,
                 rows.len(),
                 told.len(),
-                only_in(rows, &told),
-                only_in(&told, rows),
+                only_in(&rows, &told),
+                only_in(&told, &rows),
             );
         }
         Ok(())
@@ -83,10 +84,10 @@ impl Sample {
 }
 
 /// Some rows that one side has, and the other one has not.
-fn only_in<'a>(rows: &'a [String], others: &[String]) -> Vec<&'a String> {
+fn only_in<'a>(rows: &[&'a str], others: &[&str]) -> Vec<&'a str> {
     const SHOWN: usize = 3;
     let missing = rows.iter().filter(|row| others.binary_search(row).is_err());
-    missing.take(SHOWN).collect()
+    missing.take(SHOWN).copied().collect()
 }
 
 /// The log, read a second time.
@@ -242,19 +243,47 @@ impl LogReading {
 
 /// The rows that a query gives, values as texts.
 fn rows(client: &mut Client, query: &str) -> Result<Vec<Row>> {
+    let row_of = |row: &SimpleQueryRow| -> Row {
+        let columns = row.columns().iter().enumerate();
+        columns
+            .map(|(index, column)| {
+                let value = row.get(index).map(|value| brief(value).into_owned());
+                (column.name().to_owned(), value)
+            })
+            .collect()
+    };
+    Ok(answer(client, query)?.iter().map(row_of).collect())
+}
+
+/// The rows that a query gives, as [`text_of`] shows them, in order.
+fn texts(client: &mut Client, query: &str) -> Result<Vec<String>> {
+    let rows = answer(client, query)?;
+    let Some(first) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    let names = first.columns().iter().map(|column| column.name());
+    let mut columns: Vec<(&str, usize)> = names.zip(0..).collect();
+    columns.sort_unstable();
+    let text = |row: &SimpleQueryRow| {
+        let values: Vec<_> = columns
+            .iter()
+            .map(|(_, index)| row.get(*index).map(brief))
+            .collect();
+        let names = columns.iter().map(|(name, _)| *name);
+        text_of(names.zip(values.iter().map(Option::as_deref)))
+    };
+    let mut texts: Vec<String> = rows.iter().map(text).collect();
+    texts.sort_unstable();
+    Ok(texts)
+}
+
+fn answer(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>> {
     let messages = client
         .simple_query(query)
         .with_context(|| query.to_owned())?;
-    let rows = messages.iter().filter_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some(row_of(row)),
+    let rows = messages.into_iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
     Ok(rows.collect())
-}
-
-fn row_of(row: &SimpleQueryRow) -> Row {
-    let columns = row.columns().iter().enumerate();
-    columns
-        .map(|(index, column)| (column.name().to_owned(), row.get(index).map(brief)))
-        .collect()
 }

@@ -10,7 +10,14 @@ use anyhow::{Context, Result, ensure};
 use super::change::{Change, Row};
 
 /// The rows of one table, by `id`.
-type Rows = HashMap<String, Vec<Row>>;
+type Rows = HashMap<String, Vec<Kept>>;
+
+/// A row, and [its text](text_of), which is asked for more often than a row changes.
+#[derive(Debug)]
+struct Kept {
+    row: Row,
+    text: String,
+}
 
 /// Tables by name; partitions are tables of their own.
 #[derive(Debug, Default)]
@@ -67,7 +74,9 @@ impl State {
     pub fn insert(&mut self, table: String, row: Row) -> Result<()> {
         let id = id_of(&row)?.to_owned();
         let rows = self.tables.entry(table).or_default();
-        rows.entry(id).or_default().push(row);
+        let columns = row.iter().map(|(name, value)| (&**name, value.as_deref()));
+        let text = text_of(columns);
+        rows.entry(id).or_default().push(Kept { row, text });
         Ok(())
     }
 
@@ -81,29 +90,30 @@ impl State {
             .with_context(|| format!("no table {table}"))?;
         let found = rows.get_mut(id);
         let found = found.with_context(|| format!("no row of {table} has id {id}"))?;
-        let has_values = |row: &Row| {
+        let has_values = |kept: &Kept| {
             let mut values = identity.iter();
-            !whole || values.all(|(name, value)| row.get(name) == Some(value))
+            !whole || values.all(|(name, value)| kept.row.get(name) == Some(value))
         };
-        let is_all = |row: &Row| {
-            let mut columns = row.iter();
+        let is_all = |kept: &Kept| {
+            let mut columns = kept.row.iter();
             columns.all(|(name, value)| value.is_none() || identity.contains_key(name))
         };
         let place = found
             .iter()
-            .position(|row| has_values(row) && is_all(row))
+            .position(|kept| has_values(kept) && is_all(kept))
             .or_else(|| found.iter().position(has_values))
             .with_context(|| format!("no row of {table} is {identity:?}, but {found:?}"))?;
-        Ok(found.swap_remove(place))
+        Ok(found.swap_remove(place).row)
     }
 
     /// A table's rows, those of its partitions among them, as [`text_of`] shows them, in order.
-    pub fn rows(&self, table: &str) -> Vec<String> {
+    pub fn rows(&self, table: &str) -> Vec<&str> {
         let belongs = |name: &String| self.partitions.get(name).unwrap_or(name) == table;
         let tables = self.tables.iter();
-        let mut rows: Vec<String> = tables
+        let mut rows: Vec<&str> = tables
             .filter(|(name, _)| belongs(name))
-            .flat_map(|(_, rows)| rows.values().flatten().map(text_of))
+            .flat_map(|(_, rows)| rows.values().flatten())
+            .map(|kept| kept.text.as_str())
             .collect();
         rows.sort_unstable();
         rows
@@ -117,13 +127,23 @@ fn id_of(row: &Row) -> Result<&str> {
     Ok(id)
 }
 
-/// A row as a text, columns in the order of their names.
-pub fn text_of(row: &Row) -> String {
-    let columns = row.iter().map(|(name, value)| match value {
-        Some(value) => format!("{name}={value:?}"),
-        None => format!("{name}=NULL"),
-    });
-    columns.collect::<Vec<_>>().join(" ")
+/// Between the columns of a text; no value of a history has it.
+const SEPARATOR: char = '\u{1f}';
+
+/// A row as a text, from columns in the order of their names: `name=value`, for NULL the name alone.
+pub fn text_of<'a>(columns: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> String {
+    let mut text = String::new();
+    for (name, value) in columns {
+        if !text.is_empty() {
+            text.push(SEPARATOR);
+        }
+        text.push_str(name);
+        if let Some(value) = value {
+            text.push('=');
+            text.push_str(value);
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -152,12 +172,9 @@ mod tests {
             "table public.other: DELETE: id[bigint]:3",
             "COMMIT 1",
         ])?;
-        let rows = [
-            r#"a="w" b="long" id="5""#.to_owned(),
-            r#"a="y" b=NULL id="2""#.to_owned(),
-        ];
+        let rows = ["a=w\u{1f}b=long\u{1f}id=5", "a=y\u{1f}b\u{1f}id=2"];
         assert_eq!(state.rows("t"), rows);
-        assert_eq!(state.rows("u"), Vec::<String>::new());
+        assert_eq!(state.rows("u"), Vec::<&str>::new());
         Ok(())
     }
 
@@ -168,7 +185,7 @@ mod tests {
             "table public.t: INSERT: id[bigint]:1 a[text]:'x' b[text]:null",
             "table public.t: DELETE: id[bigint]:1 a[text]:'x'",
         ])?;
-        assert_eq!(state.rows("t"), [r#"a="x" b="y" id="1""#]);
+        assert_eq!(state.rows("t"), ["a=x\u{1f}b=y\u{1f}id=1"]);
         assert!(told(&["table public.t: DELETE: id[bigint]:1"]).is_err());
         Ok(())
     }
