@@ -159,6 +159,46 @@ impl PostgresServer {
         self.start_again()
     }
 
+    /// Copies the stopped server's files, in place of an earlier copy.
+    pub fn back_up(&self) -> Result<()> {
+        self.replace_files(&self.data(), &self.backup())
+    }
+
+    /// Puts the copy in the place of the stopped server's files.
+    pub fn restore(&self) -> Result<()> {
+        self.replace_files(&self.backup(), &self.data())
+    }
+
+    fn backup(&self) -> PathBuf {
+        self.folder.path().join("backup")
+    }
+
+    /// Puts a copy of `from` in the place of `to`, with its owner and rights.
+    fn replace_files(&self, from: &Path, to: &Path) -> Result<()> {
+        ensure!(self.process.is_none(), "the PostgreSQL server runs");
+        if to.exists() {
+            fs::remove_dir_all(to)?;
+        }
+        let status = Command::new("cp").arg("-a").args([from, to]).status()?;
+        ensure!(status.success(), "{} was not copied", from.display());
+        Ok(())
+    }
+
+    /// Starts the stopped server on a new timeline, as one that was promoted.
+    pub fn start_promoted(&mut self) -> Result<()> {
+        let path = self.data().join("postgresql.conf");
+        // No archive has more log than the server itself.
+        let settings = fs::read_to_string(&path)? + "restore_command = 'false'\n";
+        fs::write(&path, settings)?;
+        self.write_file("recovery.signal", "")?;
+        self.start_again()?;
+        wait_for("the promotion", || {
+            let mut client = self.connect("postgres")?;
+            let row = client.query_one("select pg_is_in_recovery()", &[])?;
+            Ok((!row.get::<_, bool>(0)).then_some(()))
+        })
+    }
+
     /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port

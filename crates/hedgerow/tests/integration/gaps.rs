@@ -4,6 +4,7 @@
 use anyhow::{Result, ensure};
 use testbed::bank::single_value;
 use testbed::patience::wait_for;
+use testbed::postgres_server::Shutdown;
 
 use crate::replica::Replica;
 
@@ -67,6 +68,52 @@ fn a_slot_that_has_lost_log_is_named() -> Result<()> {
     replica
         .hedgerow
         .wait_for_value("select alarm from hedgerow.slots", "slot lost")
+}
+
+#[test]
+fn a_source_that_is_older_than_the_copy_is_not_followed() -> Result<()> {
+    let mut replica = Replica::of(SETUP)?;
+    replica.ensure_same("select * from a order by id")?;
+    replica.postgres.stop(Shutdown::Fast)?;
+    replica.postgres.back_up()?;
+    replica.postgres.start_again()?;
+    replica.at_source("update a set t = 'lost with the server'")?;
+    replica.ensure_same("select * from a order by id")?;
+    replica.postgres.stop(Shutdown::Immediate)?;
+    replica.postgres.restore()?;
+    replica.postgres.start_again()?;
+    replica.hedgerow.wait_for_value(STATE, "stale")?;
+    assert!(value(&replica, REASON)?.starts_with("log ends early"));
+    let lost = "select count(*) from a where t = 'lost with the server'";
+    assert_eq!(value(&replica, lost)?, "1000");
+    // What the reason tells to do: a new copy, as soon as the slot is free.
+    replica.hedgerow.stop()?;
+    std::fs::remove_dir_all(replica.hedgerow.data())?;
+    drop_slot(&replica)?;
+    replica.hedgerow.start_again()?;
+    replica.hedgerow.wait_ready()?;
+    assert_eq!(value(&replica, lost)?, "0");
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
+#[test]
+fn a_promoted_source_is_copied_again_where_that_is_asked_for() -> Result<()> {
+    let mut replica = Replica::of(SETUP)?;
+    replica.postgres.stop(Shutdown::Fast)?;
+    replica.postgres.start_promoted()?;
+    replica.at_source("delete from a where id <= 10")?;
+    replica.hedgerow.wait_for_value(STATE, "stale")?;
+    assert!(value(&replica, REASON)?.starts_with("timeline changed"));
+    assert_eq!(value(&replica, "select count(*) from a")?, "1000");
+    replica.hedgerow.stop()?;
+    replica.hedgerow.add_arguments(&["--on-gap", "copy-again"]);
+    replica.hedgerow.start_again()?;
+    replica.hedgerow.wait_ready()?;
+    replica.ensure_same("select * from a order by id")?;
+    assert_eq!(value(&replica, "select count(*) from a")?, "990");
+    replica.hedgerow.verify()?;
+    Ok(())
 }
 
 #[test]
