@@ -17,6 +17,7 @@
 //! * [`tpcc`]: the primary with TPC-C, in memory and growing beyond it.
 //! * [`anticache`]: the primary with data larger than memory, beside InnoDB, memcached and RocksDB, and
 //!   what tracking costs.
+//! * [`timeline`]: memory, disk and lag of the soak over time, drawn.
 //! * [`accounts`]: a table that is asked by key, its copy, and who asks.
 //! * [`chart`]: what figures are drawn with.
 //! * [`limits`]: memory limits and disk profiles, undone at the end.
@@ -51,6 +52,7 @@ mod resident_memory;
 mod results;
 mod run_log;
 mod side_process;
+mod timeline;
 mod tpcc;
 mod tpch;
 mod trees;
@@ -159,6 +161,15 @@ enum Experiment {
         /// Keeps finished cells in this file, and does not run them again for the same commit
         #[arg(long)]
         runs: Option<PathBuf>,
+    },
+    /// Draws what slices of the soak have written (`cargo xtask soak --timeline FILE`), and tells drift
+    Timeline {
+        /// The slices' files, in order
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Where to draw
+        #[arg(long)]
+        svg: PathBuf,
     },
     /// A contender of `anticache`: the primary
     #[command(hide = true)]
@@ -309,6 +320,7 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{outcome}");
             common.json.map_or(Ok(()), |path| outcome.write(&path))
         }
+        Experiment::Timeline { files, svg } => timeline::run(&files, &svg),
         Experiment::AnticacheSide { arguments } => anticache::run_side(&arguments),
         Experiment::ManyTreesSide { arguments, sizes } => many_trees::run_side(&arguments, &sizes),
         Experiment::Pages(common) => {

@@ -40,7 +40,7 @@ use crate::patience::{PATIENCE, wait_at_most, wait_for};
 use crate::{Hedgerow, HedgerowOptions, PostgresOptions, PostgresServer};
 
 pub use self::disruptions::Disruption;
-pub use self::timeline::Moment;
+pub use self::timeline::{Moment, read_timeline};
 
 /// The source's database.
 const DATABASE: &str = "postgres";
