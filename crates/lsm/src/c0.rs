@@ -21,10 +21,10 @@ use std::sync::Arc;
 use crate::error::StoreError;
 use crate::memory_merge::MemoryMerge;
 use crate::memory_run::MemoryRun;
-use crate::retention::Outside;
+use crate::retention::{Outside, PositionRange};
 use crate::store::Store;
 use crate::tree::Tree;
-use crate::version::memory_bytes;
+use crate::version::{Version, memory_bytes};
 
 /// Runs of one size class that are merged into one.
 const TIER_RUNS: usize = 8;
@@ -51,19 +51,41 @@ fn due_merge(runs: &[Arc<MemoryRun>]) -> Option<usize> {
     (count >= TIER_RUNS && memory_bytes(&runs[..count]) <= MERGE_BYTES_MAX).then_some(count)
 }
 
-/// The runs to merge next, which are newer than those of the merge under way, and the tree's
-/// truncations.
-fn due_inputs(
-    tree: &Tree,
-    under_way: Option<&MemoryMerge>,
-) -> Option<(Vec<Arc<MemoryRun>>, Vec<u64>)> {
+/// The open runs that are newer than those of the merge under way.
+fn newer_than<'v>(version: &'v Version, under_way: Option<&MemoryMerge>) -> &'v [Arc<MemoryRun>] {
+    let taken = under_way.and_then(|merge| version.place_of(merge.inputs()));
+    &version.open[..taken.unwrap_or(version.open.len())]
+}
+
+/// Whether a merge is due among the runs that are newer than those of the merge under way.
+fn is_due(tree: &Tree, under_way: Option<&MemoryMerge>) -> bool {
+    due_merge(newer_than(&tree.version(), under_way)).is_some()
+}
+
+/// A merge in memory that is due.
+struct Due {
+    inputs: Vec<Arc<MemoryRun>>,
+    /// Positions of the tree's other runs.
+    others: Vec<PositionRange>,
+    /// The tree's truncations.
+    truncations: Vec<u64>,
+}
+
+/// The runs to merge next, which are newer than those of the merge under way.
+fn due_inputs(tree: &Tree, under_way: Option<&MemoryMerge>) -> Option<Due> {
     // Not the whole version leaves here: a flush may end meanwhile, and whoever holds the last
     // version that has its frozen runs frees them, which takes long.
     let version = tree.version();
-    let taken = under_way.and_then(|merge| version.place_of(merge.inputs()));
-    let newest = &version.open[..taken.unwrap_or(version.open.len())];
+    let newest = newer_than(&version, under_way);
     let count = due_merge(newest)?;
-    Some((newest[..count].to_vec(), version.truncations.clone()))
+    let in_memory = version.memory_runs().skip(count);
+    let in_memory = in_memory.map(|run| run.positions());
+    let on_disk = version.runs.iter().map(|run| run.positions());
+    Some(Due {
+        inputs: newest[..count].to_vec(),
+        others: in_memory.chain(on_disk).collect(),
+        truncations: version.truncations.clone(),
+    })
 }
 
 impl Store {
@@ -80,14 +102,18 @@ impl Store {
             }
         }
         let at_once_bytes_max = AT_ONCE_BYTES_MAX.min(self.memory.max() / AT_ONCE_SHARE);
-        while let Some((inputs, truncations)) = due_inputs(tree, under_way.as_ref()) {
-            let in_pieces = memory_bytes(&inputs) > at_once_bytes_max;
+        while is_due(tree, under_way.as_ref()) {
+            // In this order: what is ingested after the boundaries are known lies above them.
+            let retention = self.snapshots().retention_in_memory();
+            let Some(due) = due_inputs(tree, under_way.as_ref()) else {
+                break; // A flush has taken them.
+            };
+            let in_pieces = memory_bytes(&due.inputs) > at_once_bytes_max;
             if in_pieces && under_way.is_some() {
                 break; // One at a time.
             }
-            let retention = self.snapshots().retention_in_memory();
-            let retention = retention.for_merge(&truncations, Outside::Any);
-            let mut merge = MemoryMerge::new(inputs, retention, &tree.layout);
+            let retention = retention.for_merge(&due.truncations, Outside::Any, due.others);
+            let mut merge = MemoryMerge::new(due.inputs, retention, &tree.layout);
             if in_pieces {
                 *under_way = Some(merge);
                 break;

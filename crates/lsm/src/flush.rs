@@ -371,7 +371,7 @@ fn retention_of(
     let frozen = version.frozen.iter().map(|run| run.positions());
     let inputs = frozen.chain(target.map(DiskRun::positions));
     let outside = Outside::of(includes_oldest, inputs, &others, retention.lowest());
-    retention.for_merge(&version.truncations, outside)
+    retention.for_merge(&version.truncations, outside, others)
 }
 
 /// What the manifest has to learn of a tree that `next` will be the version of, whose truncations up

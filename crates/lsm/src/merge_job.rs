@@ -119,7 +119,7 @@ impl Store {
             .collect();
         let inputs = inputs.iter().map(|run| run.positions());
         let outside = Outside::of(claim.includes_oldest, inputs, &others, retention.lowest());
-        retention.for_merge(&version.truncations, outside)
+        retention.for_merge(&version.truncations, outside, others)
     }
 
     /// Everything in the inputs that does not move.

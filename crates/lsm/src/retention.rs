@@ -8,8 +8,10 @@
 //!   boundary (exclusive) to the next (inclusive) and is named by its upper end.
 //!
 //! Of each key and stripe the newest version stays. If that is a patch, the older versions of
-//! the stripe are folded into it. Equal key and position (several writes of one transaction, or
-//! a transaction replayed) are one stripe always.
+//! the stripe are folded into it; but not across positions that runs outside of the merge have, and
+//! not from below a truncation: the rows of a copy that was made beside the log may be there. Equal
+//! key and position (several writes of one transaction, or a transaction replayed) are one stripe
+//! always.
 //!
 //! Versions that a truncation at or below their stripe's boundary hides go as a whole.
 //!
@@ -45,6 +47,8 @@ pub(crate) struct Retention {
     /// The tree's truncations, ascending.
     truncations: Vec<u64>,
     outside: Outside,
+    /// Positions of the tree's runs that take no part.
+    others: Vec<PositionRange>,
 }
 
 /// What a merge may rely on about the runs of its tree that take no part.
@@ -143,15 +147,22 @@ impl Retention {
             boundaries,
             truncations: Vec::new(),
             outside: Outside::Any,
+            others: Vec::new(),
         }
     }
 
     /// The same for a tree with these truncations (ascending), and a merge with such runs outside.
-    pub fn for_merge(&self, truncations: &[u64], outside: Outside) -> Self {
+    pub fn for_merge(
+        &self,
+        truncations: &[u64],
+        outside: Outside,
+        others: Vec<PositionRange>,
+    ) -> Self {
         Self {
             boundaries: self.boundaries.clone(),
             truncations: truncations.to_vec(),
             outside,
+            others,
         }
     }
 
@@ -225,6 +236,20 @@ impl Retention {
             .is_some_and(|&truncation| truncation > position)
     }
 
+    /// Whether runs that take no part may have versions between two positions. They have where a
+    /// table was copied beside its log:
+    ///
+    /// ```text
+    ///   log    k at 20 ─on disk    patch of k at 30 ─in memory
+    ///   copy   k at 15 ─in memory
+    /// ```
+    ///
+    /// The patch must not take its cells from what is in memory with it.
+    fn has_outside(&self, older: u64, newer: u64) -> bool {
+        let mut others = self.others.iter();
+        others.any(|range| range.min < newer && older < range.max)
+    }
+
     fn drops_delete(&self, stripe: u64) -> bool {
         let none_older =
             self.outside == Outside::NoneOlder || museum::shows(Exhibit::DeleteDroppedEarly);
@@ -238,8 +263,13 @@ enum KeyState {
     New,
     /// The newest version of this stripe has been dealt with.
     Settled { stripe: u64 },
-    /// The newest version of this stripe is a patch; older ones are folded into it.
-    Folding { stripe: u64, folded: Folded },
+    /// The newest version of this stripe is a patch; older ones are folded into it, down to that at
+    /// `position` so far.
+    Folding {
+        stripe: u64,
+        position: u64,
+        folded: Folded,
+    },
 }
 
 /// Keeps what a retention asks for.
@@ -279,8 +309,13 @@ impl RetentionFilter {
         match &mut self.state {
             KeyState::Settled { stripe: settled } if *settled == stripe => return Ok(()),
             KeyState::Folding {
-                stripe: folding, ..
-            } if *folding == stripe || museum::shows(Exhibit::PatchFoldedTooFar) => {
+                stripe: folding,
+                position: newer,
+                ..
+            } if (*folding == stripe && !self.retention.has_outside(position, *newer))
+                || museum::shows(Exhibit::PatchFoldedTooFar) =>
+            {
+                *newer = position;
                 return self.fold(rows.block, row, kind, hidden, out);
             }
             _ => self.end_stripe(out),
@@ -289,7 +324,11 @@ impl RetentionFilter {
             _ if hidden => KeyState::Settled { stripe },
             VersionKind::Patch => {
                 let folded = Folded::start(rows.block, row, out.columns())?;
-                KeyState::Folding { stripe, folded }
+                KeyState::Folding {
+                    stripe,
+                    position,
+                    folded,
+                }
             }
             VersionKind::Delete if self.retention.drops_delete(stripe) => {
                 KeyState::Settled { stripe }
@@ -311,12 +350,14 @@ impl RetentionFilter {
         hidden: bool,
         out: &mut Selection,
     ) -> Result<(), StoreError> {
-        let KeyState::Folding { stripe, folded } = &mut self.state else {
+        let KeyState::Folding { stripe, folded, .. } = &mut self.state else {
             return Ok(());
         };
         let stripe = *stripe;
         match kind {
-            _ if hidden => folded.end(),
+            // Only this merge has nothing between: a copy's rows may lie just above the truncation in another
+            // run. So the patch stays one.
+            _ if hidden => return Ok(()),
             VersionKind::Put => folded.add_put(block, row, out.columns())?,
             VersionKind::Delete => folded.end(),
             VersionKind::Patch => return folded.add_patch(block, row, out.columns()),

@@ -111,14 +111,15 @@ fn a_hold_keeps_everything_after_it_and_one_version_before() {
 #[test]
 fn tombstones_stay_until_nothing_older_can_be_below() {
     let runs: &[&[Written]] = &[&[Delete(1, 20)], &[Put(1, 10, 1, "a"), Put(2, 10, 2, "b")]];
-    let above_older_runs = Retention::new(30, [], None).for_merge(&[], Outside::Any);
+    let above_older_runs = Retention::new(30, [], None).for_merge(&[], Outside::Any, Vec::new());
     assert_eq!(
         merge(runs, &above_older_runs),
         [delete(1, 20), put(2, 10, 2, "b")]
     );
-    let with_the_oldest = Retention::new(30, [], None).for_merge(&[], Outside::NoneOlder);
+    let with_the_oldest =
+        Retention::new(30, [], None).for_merge(&[], Outside::NoneOlder, Vec::new());
     assert_eq!(merge(runs, &with_the_oldest), [put(2, 0, 2, "b")]);
-    let pinned = Retention::new(30, [15], None).for_merge(&[], Outside::NoneOlder);
+    let pinned = Retention::new(30, [15], None).for_merge(&[], Outside::NoneOlder, Vec::new());
     assert_eq!(
         merge(runs, &pinned),
         [delete(1, 20), put(1, 0, 1, "a"), put(2, 0, 2, "b")]
@@ -171,7 +172,7 @@ fn positions_become_one_where_no_other_run_has_any_among_them() {
     let retention = Retention::new(30, [], None);
     let merged = |truncations: &[u64]| {
         let outside = Outside::NoneAmong(range(11, 30));
-        merge(runs, &retention.for_merge(truncations, outside))
+        merge(runs, &retention.for_merge(truncations, outside, Vec::new()))
     };
     let together = [
         put(1, 40, 5, "e"),
@@ -191,14 +192,14 @@ fn positions_become_one_where_no_other_run_has_any_among_them() {
 
 #[test]
 fn positions_stay_while_a_truncation_needs_them() {
-    let retention = Retention::new(30, [], None).for_merge(&[20], Outside::NoneOlder);
+    let retention = Retention::new(30, [], None).for_merge(&[20], Outside::NoneOlder, Vec::new());
     let merged = merge(&[&[Put(1, 25, 3, "c")], &[Put(2, 10, 1, "a")]], &retention);
     assert_eq!(merged, [put(1, 25, 3, "c")]);
 }
 
 #[test]
 fn a_truncation_keeps_what_older_snapshots_see() {
-    let retention = Retention::new(30, [15], None).for_merge(&[20], Outside::NoneOlder);
+    let retention = Retention::new(30, [15], None).for_merge(&[20], Outside::NoneOlder, Vec::new());
     let merged = merge(
         &[
             &[Put(1, 25, 3, "c")],
@@ -231,6 +232,37 @@ fn patches_without_a_put_in_the_merge_stay_patches() {
         &retention,
     );
     assert_eq!(merged, [(1, 30, VersionKind::Patch, Some(8), None)]);
+}
+
+#[test]
+fn patches_do_not_fold_across_versions_of_other_runs() {
+    let runs: &[&[Written]] = &[&[PatchNumber(1, 30, 8)], &[Put(1, 10, 1, "a")]];
+    let beside = |min, max| {
+        let others = vec![PositionRange { min, max }];
+        merge(
+            runs,
+            &Retention::new(40, [], None).for_merge(&[], Outside::Any, others),
+        )
+    };
+    let apart = [
+        (1, 30, VersionKind::Patch, Some(8), None),
+        put(1, 10, 1, "a"),
+    ];
+    for (min, max) in [(20, 20), (5, 11), (29, 50), (5, 50)] {
+        assert_eq!(beside(min, max), apart, "{min} to {max}");
+    }
+    for (min, max) in [(0, 10), (30, 50)] {
+        assert_eq!(beside(min, max), [put(1, 30, 8, "a")], "{min} to {max}");
+    }
+}
+
+/// The rows of a copy are not older than the truncation, and may be in another run.
+#[test]
+fn a_patch_stays_one_where_only_hidden_versions_are_below() {
+    let runs: &[&[Written]] = &[&[PatchNumber(1, 30, 8)], &[Put(1, 10, 1, "a")]];
+    let retention = Retention::new(40, [], None).for_merge(&[15], Outside::Any, Vec::new());
+    let patch = (1, 30, VersionKind::Patch, Some(8), None);
+    assert_eq!(merge(runs, &retention), [patch]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod compaction_buffer;
 mod concurrency;
+mod copies;
 mod folder;
 mod interface;
 mod long_values;
