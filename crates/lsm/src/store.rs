@@ -399,6 +399,13 @@ impl Store {
         Ok(CommitPosition(version.newest_position()))
     }
 
+    /// The tables in whose files damage was met since the store was opened, and what it was. One that
+    /// merges have come past unharmed is none.
+    pub fn damaged_tables(&self) -> Vec<(TableId, StoreError)> {
+        let damage = |tree: &Arc<Tree>| Some((tree.layout.table, tree.known_damage()?));
+        self.trees().iter().filter_map(damage).collect()
+    }
+
     /// What a table's tree consists of.
     pub fn table_stats(&self, table: TableId) -> Option<TableStats> {
         let tree = self.tree(table).ok()?;

@@ -48,6 +48,14 @@ impl Tree {
         }
     }
 
+    /// The damage that was met at open, or by a read of what the tree consists of now.
+    pub fn known_damage(&self) -> Option<StoreError> {
+        let version = self.version();
+        let mut segments = version.runs.iter().flat_map(|run| &run.segments);
+        let met = || segments.find_map(|run_segment| run_segment.segment.damage().cloned());
+        self.damage.clone().or_else(met)
+    }
+
     /// The current version.
     pub fn version(&self) -> Arc<Version> {
         Arc::clone(&self.version.read())

@@ -88,6 +88,8 @@ pub struct Segment {
     retired: AtomicBool,
     /// Pages were asked for through the cache.
     was_read: AtomicBool,
+    /// The first damage that was met.
+    damage: OnceLock<StoreError>,
 }
 
 /// Where the filter is in the file.
@@ -141,6 +143,7 @@ impl Segment {
             filter_memory: Arc::clone(filter_memory),
             retired: AtomicBool::new(false),
             was_read: AtomicBool::new(false),
+            damage: OnceLock::new(),
         };
         let footer = segment.read_footer()?;
         (segment.pages, segment.zones) = segment.read_index(&footer)?;
@@ -406,15 +409,35 @@ impl Segment {
         }
     }
 
+    /// The first damage that a read of the segment has met.
+    pub fn damage(&self) -> Option<&StoreError> {
+        self.damage.get()
+    }
+
     fn damaged(&self, offset: u64, detail: String) -> StoreError {
-        damaged(&self.path, offset, Some(self.info.table), detail)
+        self.noted(damaged(&self.path, offset, Some(self.info.table), detail))
+    }
+
+    /// The error, which is remembered if it is damage.
+    fn noted(&self, error: StoreError) -> StoreError {
+        if let StoreError::Corrupt { .. } = &error {
+            self.damage.get_or_init(|| error.clone());
+        }
+        error
     }
 
     fn read(&self, offset: u64, length: usize) -> Result<Buffer, StoreError> {
         let mut bytes = MutableBuffer::from_len_zeroed(length);
         self.file
             .read_exact_at(bytes.as_slice_mut(), offset)
-            .map_err(|error| read_failed(&self.path, offset, Some(self.info.table), &error))?;
+            .map_err(|error| {
+                self.noted(read_failed(
+                    &self.path,
+                    offset,
+                    Some(self.info.table),
+                    &error,
+                ))
+            })?;
         Ok(bytes.into())
     }
 

@@ -181,6 +181,8 @@ fn a_damaged_file_stops_its_table_only() {
         "{error}"
     );
     assert_eq!(scan(&store, B).expect("sound").len(), 1000);
+    let damaged = store.damaged_tables();
+    assert!(matches!(damaged[..], [(A, _)]), "{damaged:?}");
     // Writing goes on, and the table can be replaced.
     store.ingest(A, puts(0..10, 7)).expect("ingest works");
     store.publish(CommitPosition(7), Vec::new());
@@ -192,6 +194,28 @@ fn a_damaged_file_stops_its_table_only() {
     store.drop_table(A).expect("the table goes");
     drop(store);
     folder.open().schema(B).expect("the other table is there");
+}
+
+#[test]
+fn damage_is_known_once_a_read_has_met_it() {
+    let (folder, store) = new_store();
+    store.ingest(A, puts(0..1000, 5)).expect("ingest works");
+    store.publish(CommitPosition(5), Vec::new());
+    store.flush().expect("the flush works");
+    drop(store);
+    let file = &segment_files(folder.path())[0];
+    let mut bytes = std::fs::read(file).expect("the file is there");
+    bytes[100] ^= 1;
+    std::fs::write(file, bytes).expect("the file can be written");
+    let store = folder.open();
+    assert!(store.damaged_tables().is_empty(), "nothing was read");
+    let error = scan(&store, A).expect_err("the page is damaged");
+    let [(A, known)] = &store.damaged_tables()[..] else {
+        panic!("one table is damaged");
+    };
+    assert_eq!(known.to_string(), error.to_string());
+    store.drop_table(A).expect("the table goes");
+    assert!(store.damaged_tables().is_empty());
 }
 
 #[test]

@@ -16,7 +16,8 @@
 //!   [`hidden_key`]: what identifies rows that have no key.
 //! * [`in_progress`]: transactions that are sent before they commit; [`spool`]: their messages.
 //! * [`shape`]: what becomes of a table that changed its shape; [`describe`]: the source's catalog,
-//!   asked while the log is followed; [`drift`]: what changes there without a word in the log; [`resync`]: the copy of one table meanwhile.
+//!   asked while the log is followed; [`drift`]: what changes there without a word in the log; [`resync`]: the copy of one table meanwhile;
+//!   [`repair`]: which damaged tables are copied so.
 //! * [`stream`]: the socket thread that follows the log; [`pace`]: when it reads.
 //! * [`source`]: all of it as a [`crate::source::Source`].
 //! * [`digest`]: order-independent digests of tables.
@@ -45,6 +46,7 @@ mod pace;
 mod partitions;
 pub mod pgoutput;
 pub mod preflight;
+mod repair;
 pub mod resync;
 mod shape;
 mod slot;

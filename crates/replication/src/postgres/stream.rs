@@ -32,6 +32,7 @@ use super::connection::{Connection, ConnectionError, Frame, Mode, literal, serve
 use super::in_progress::{CommittedSpool, InProgress, InProgressError, Taken};
 use super::pace::{self, Pace};
 use super::pgoutput::{DecodeError, Wrapper, status_update, unwrap};
+use super::repair::Repairs;
 use super::resync::{CopyReport, CopyTurns, Resyncs, TableCopy};
 use super::slot::{self, CheckError};
 use super::spool::{SpoolError, Spools};
@@ -149,6 +150,7 @@ pub struct Stream<'a> {
     reports: (Sender<CopyReport>, Receiver<CopyReport>),
     turns: CopyTurns,
     resyncs: Resyncs,
+    repairs: Repairs,
     /// Wishes for projections, and the place that the log must have passed.
     wishes: Vec<(Request, CommitPosition)>,
     compared_at: Duration,
@@ -186,6 +188,7 @@ impl<'a> Stream<'a> {
             reports: crossbeam_channel::unbounded(),
             turns: CopyTurns::default(),
             resyncs,
+            repairs: Repairs::default(),
             wishes: Vec::new(),
             compared_at: Duration::ZERO,
         })
@@ -334,7 +337,11 @@ impl<'a> Stream<'a> {
                 .answer
                 .send(begun.map(|place| self.changes.tree(place)));
         }
-        if self.feed.clock.monotonic() - self.compared_at >= COMPARE_INTERVAL {
+        let now = self.feed.clock.monotonic();
+        for (table, damage) in self.repairs.due(now, &self.feed.store, &self.feed.catalog) {
+            self.changes.repair(table, &damage)?;
+        }
+        if now - self.compared_at >= COMPARE_INTERVAL {
             self.compare_tables()?;
         }
         self.changes.compare_partitions()?;

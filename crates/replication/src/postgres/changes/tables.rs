@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use lsm::StoreError;
 use types::{ColumnOrigin, CommitPosition, TableChange, TableId, TableName, TableSchema};
 
 use super::super::catalog::PublishedTable;
@@ -445,6 +446,17 @@ impl Changes {
             described,
         });
         Ok(Ok(index))
+    }
+
+    /// Has a table copied again in whose files this damage was met.
+    pub fn repair(&mut self, table: TableId, damage: &StoreError) -> Result<(), ChangesError> {
+        let Some(index) = self.tables.iter().position(|t| t.replicated.id == table) else {
+            return Ok(());
+        };
+        let name = &self.tables[index].replicated.schema.name;
+        self.warnings
+            .push(format!("table {name} is copied again: {damage}"));
+        self.copy_once_more(index)
     }
 
     /// The tree of the table at a place, once the steps so far have been carried out.

@@ -224,6 +224,33 @@ fn a_transaction_that_writes_before_it_changes_columns_has_the_table_copied() {
 }
 
 #[test]
+fn a_damaged_table_is_copied_again_with_the_damage_as_the_reason() {
+    let mut changes = changes_beside(&FakeCatalog::default());
+    let damage = lsm::StoreError::Corrupt {
+        file: "segments/7.seg".into(),
+        offset: 4096,
+        table: None,
+        detail: "page 1".into(),
+    };
+    let unknown = TableId(999);
+    changes.repair(unknown, &damage).expect("nothing to do");
+    assert!(batches(&mut changes).is_empty());
+    let damaged = changes.tree(0);
+    changes
+        .repair(damaged, &damage)
+        .expect("the catalog answers");
+    let cut = batches(&mut changes);
+    assert!(
+        matches!(last(&cut), [TableChange::Create { replaces: Some(old), .. }] if *old == damaged),
+        "{cut:?}"
+    );
+    let warnings = changes.take_warnings();
+    let reason =
+        "table public.keyed is copied again: segments/7.seg is damaged at byte 4096: page 1";
+    assert_eq!(warnings, [reason]);
+}
+
+#[test]
 fn a_copy_is_complete_when_the_log_has_passed_its_snapshot() {
     let catalog = FakeCatalog::default();
     let mut changes = changes_beside(&catalog);
