@@ -1,4 +1,4 @@
-//! One flipped byte in each segment in turn: an error that names file and table, or the right
+//! One flipped byte after the other, in all segments: an error that names file and table, or the right
 //! answer; never a wrong row. The other tables go on, and the damaged one is copied again by itself.
 
 use std::fs;

@@ -4,8 +4,9 @@
 //! rows, so the table is copied again by itself, as if somebody had asked for it. Damage in the tree of a
 //! projection is its table's.
 //!
-//! A disk that damages whatever is written to it must not have its tables copied without end: after a repair a
-//! table rests for a while.
+//! A disk that damages whatever is written to it must not have its tables copied without end: a table whose new
+//! tree is damaged, too, rests for a while. While the tree is the same, the repair has not begun (the connection was
+//! lost, say), and is tried again.
 //!
 //! Does not: look for damage that nobody has met (`hedgerow verify` reads everything).
 
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use lsm::{Store, StoreError};
-use types::TableId;
+use types::{TableId, TableName};
 
 use crate::catalog::{Catalog, TableState};
 
@@ -21,13 +22,23 @@ use crate::catalog::{Catalog, TableState};
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a table that was repaired is left alone.
 const REST: Duration = Duration::from_secs(600);
+/// A repair that has not begun by then is tried again.
+const RETRY: Duration = Duration::from_secs(20);
 
-/// When which table was repaired.
+/// Which tables were repaired.
 #[derive(Debug, Default)]
 pub struct Repairs {
     looked_at: Duration,
-    /// By the names of tables: their trees are others after each repair.
-    begun_at: HashMap<String, Duration>,
+    /// The last one of each table, which has another tree after it.
+    last: HashMap<TableName, Repair>,
+}
+
+/// A table's repair.
+#[derive(Debug)]
+struct Repair {
+    /// The tree that was damaged.
+    tree: TableId,
+    ordered_at: Duration,
 }
 
 impl Repairs {
@@ -51,19 +62,23 @@ impl Repairs {
                 continue;
             };
             let is_live = entry.state == TableState::Live;
-            if is_live && self.may_begin(entry.schema.name.to_string(), now) {
+            if is_live && self.may_begin(&entry.schema.name, table, now) {
                 due.push((table, damage));
             }
         }
         due
     }
 
-    /// Whether a table has rested, and begins a new rest if it has.
-    fn may_begin(&mut self, table: String, now: Duration) -> bool {
-        let rested = |begun_at: &Duration| now - *begun_at >= REST;
-        let may = self.begun_at.get(&table).is_none_or(rested);
+    /// Whether the damaged tree of a table is to be replaced now; if so, it is remembered.
+    fn may_begin(&mut self, name: &TableName, tree: TableId, now: Duration) -> bool {
+        let is_over = |last: &Repair| {
+            let pause = if last.tree == tree { RETRY } else { REST };
+            now - last.ordered_at >= pause
+        };
+        let may = self.last.get(name).is_none_or(is_over);
         if may {
-            self.begun_at.insert(table, now);
+            let ordered_at = now;
+            self.last.insert(name.clone(), Repair { tree, ordered_at });
         }
         may
     }
@@ -73,16 +88,33 @@ impl Repairs {
 mod tests {
     use super::*;
 
+    /// Whether a table's damaged tree may be replaced after so many seconds.
+    fn asker() -> impl FnMut(&str, u32, u64) -> bool {
+        let mut repairs = Repairs::default();
+        move |table, tree, seconds| {
+            let name = TableName {
+                schema: "public".to_owned(),
+                name: table.to_owned(),
+            };
+            repairs.may_begin(&name, TableId(tree), Duration::from_secs(seconds))
+        }
+    }
+
     #[test]
     fn a_repaired_table_rests() {
-        let mut repairs = Repairs::default();
-        let mut may = |table: &str, seconds| {
-            repairs.may_begin(table.to_owned(), Duration::from_secs(seconds))
-        };
-        assert!(may("public.a", 5));
-        assert!(!may("public.a", 6) && may("public.b", 6));
-        assert!(!may("public.a", 604));
-        assert!(may("public.a", 605));
-        assert!(!may("public.a", 1000) && may("public.b", 1000));
+        let mut may = asker();
+        assert!(may("a", 1, 5));
+        assert!(!may("a", 3, 6) && may("b", 2, 6));
+        assert!(!may("a", 3, 604));
+        assert!(may("a", 3, 605));
+        assert!(!may("a", 4, 1000) && may("b", 5, 1000));
+    }
+
+    #[test]
+    fn a_repair_that_has_not_begun_is_tried_again() {
+        let mut may = asker();
+        assert!(may("a", 1, 5));
+        assert!(!may("a", 1, 24));
+        assert!(may("a", 1, 25));
     }
 }
