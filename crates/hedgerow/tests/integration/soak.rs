@@ -1,5 +1,7 @@
 //! The short form of `cargo xtask soak`: a bank and lists under load, and everything that may go away does.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use testbed::soak::{Disruption, SoakOptions, run};
 
@@ -14,6 +16,8 @@ fn every_answer_is_one_position_whatever_goes_away_meanwhile() -> Result<()> {
         crashes: 1,
         cuts: 2,
         slot_drops: 1,
+        stops: 1,
+        stop_length: Duration::from_secs(3),
         seed: 2,
         ..SoakOptions::default()
     };
@@ -26,6 +30,7 @@ fn every_answer_is_one_position_whatever_goes_away_meanwhile() -> Result<()> {
         Disruption::Kill,
         Disruption::Kill,
         Disruption::Kill,
+        Disruption::Stop,
         Disruption::Crash,
         Disruption::Cut,
         Disruption::Cut,

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::Parser;
 use testbed::soak::{SoakOptions, run};
 
-/// Transfers and appends to lists under kills, crashes, cut links and dropped slots; every look is checked
+/// Transfers and appends to lists under kills, stops, crashes, cut links and dropped slots; every look is checked
 #[derive(Debug, Parser)]
 struct Arguments {
     /// How long the load runs
@@ -34,6 +34,12 @@ struct Arguments {
     /// Times that the slot is dropped
     #[arg(long, default_value_t = 1)]
     slot_drops: u32,
+    /// Times that hedgerow is stopped
+    #[arg(long, default_value_t = 1)]
+    stops: u32,
+    /// For how long it is
+    #[arg(long, default_value_t = 10)]
+    stop_seconds: u64,
     /// Fewer looks at the replica are a failure
     #[arg(long, default_value_t = 1000)]
     answers_min: u64,
@@ -59,6 +65,8 @@ fn main() -> Result<()> {
         crashes: arguments.crashes,
         cuts: arguments.cuts,
         slot_drops: arguments.slot_drops,
+        stops: arguments.stops,
+        stop_length: Duration::from_secs(arguments.stop_seconds),
         seed: arguments.seed.unwrap_or_else(rand::random),
         timeline: arguments.timeline,
         timeline_pace: Duration::from_secs(arguments.timeline_seconds),

@@ -1,7 +1,8 @@
-//! When hedgerow is killed, PostgreSQL crashes, the link between them is cut and the slot dropped; and doing it.
+//! When hedgerow is killed or stopped, PostgreSQL crashes, the link between them is cut and the slot dropped; and
+//! doing it.
 //!
 //! Each disruption gets an equal share of the run and a seeded moment inside its share, in a seeded order, so
-//! that they hit copies, flushes, merges and recoveries alike.
+//! that they hit copies, flushes, merges and recoveries alike. How long a stop lasts is added to its share.
 
 use std::fmt;
 use std::thread;
@@ -20,6 +21,8 @@ use crate::postgres_server::Shutdown;
 pub enum Disruption {
     /// SIGKILL to hedgerow.
     Kill,
+    /// Hedgerow is stopped in order, and is away for [`SoakOptions::stop_length`].
+    Stop,
     /// An immediate shutdown of PostgreSQL, which is a crash to it.
     Crash,
     /// The link between both is closed in the middle of whatever is on its way, and stays so for a while.
@@ -32,6 +35,7 @@ impl fmt::Display for Disruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kill => "SIGKILL to hedgerow",
+            Self::Stop => "hedgerow is stopped",
             Self::Crash => "crash of PostgreSQL",
             Self::Cut => "the link is cut",
             Self::SlotDrop => "the slot is dropped",
@@ -46,6 +50,7 @@ pub type Plan = Vec<(Duration, Disruption)>;
 pub fn plan(options: &SoakOptions, random: &mut impl Rng) -> Plan {
     let counts = [
         (Disruption::Kill, options.kills),
+        (Disruption::Stop, options.stops),
         (Disruption::Crash, options.crashes),
         (Disruption::Cut, options.cuts),
         (Disruption::SlotDrop, options.slot_drops),
@@ -53,23 +58,38 @@ pub fn plan(options: &SoakOptions, random: &mut impl Rng) -> Plan {
     let each = |(disruption, count): (Disruption, u32)| (0..count).map(move |_| disruption);
     let mut all: Vec<Disruption> = counts.into_iter().flat_map(each).collect();
     all.shuffle(random);
-    let share = Duration::from_secs(options.seconds).div_f64(all.len().max(1) as f64);
+    let stopped = options.stop_length * options.stops;
+    let others = Duration::from_secs(options.seconds).saturating_sub(stopped);
+    let share = others.div_f64(all.len().max(1) as f64);
     let mut begin = Duration::ZERO;
     let moments = all.into_iter().map(|disruption| {
         let moment = begin + share.mul_f64(random.random::<f64>());
         begin += share;
+        if disruption == Disruption::Stop {
+            begin += options.stop_length;
+        }
         (moment, disruption)
     });
     moments.collect()
 }
 
 /// Does it.
-pub fn carry_out(disruption: Disruption, stage: &mut Stage, random: &mut impl Rng) -> Result<()> {
+pub fn carry_out(
+    disruption: Disruption,
+    stage: &mut Stage,
+    options: &SoakOptions,
+    random: &mut impl Rng,
+) -> Result<()> {
     // A server that is gone before it was killed did not survive the last disruption.
     stage.ensure_running()?;
     match disruption {
         Disruption::Kill => {
             stage.hedgerow.kill()?;
+            stage.hedgerow.start_again()
+        }
+        Disruption::Stop => {
+            stage.hedgerow.stop()?;
+            thread::sleep(options.stop_length);
             stage.hedgerow.start_again()
         }
         Disruption::Crash => stage
@@ -128,17 +148,26 @@ mod tests {
             crashes: 2,
             cuts: 7,
             slot_drops: 1,
+            stops: 2,
+            stop_length: Duration::from_secs(30),
             ..SoakOptions::default()
         };
         let plan = plan(&options, &mut StdRng::seed_from_u64(7));
         let count = |wanted| plan.iter().filter(|(_, found)| *found == wanted).count();
-        assert_eq!(plan.len(), 30);
+        assert_eq!(plan.len(), 32);
         assert_eq!(count(Disruption::Crash), 2);
         assert_eq!(count(Disruption::SlotDrop), 1);
         assert!(plan.is_sorted_by_key(|(moment, _)| *moment));
-        assert!(
-            plan.iter()
-                .all(|(moment, _)| *moment < Duration::from_secs(120))
-        );
+        // 60 of the 120 seconds are left for the 32 disruptions.
+        let share = Duration::from_secs(60).div_f64(32.0);
+        let mut free = Duration::ZERO;
+        for (moment, disruption) in plan {
+            assert!(free <= moment && moment < free + share, "{moment:?}");
+            free += share;
+            if disruption == Disruption::Stop {
+                free += options.stop_length;
+            }
+        }
+        assert_eq!(free, Duration::from_secs(120));
     }
 }

@@ -5,7 +5,7 @@
 //! 2. Sessions move money and append to lists ([`load`]).
 //! 3. Readers look at all sums and some lists at one position ([`reader`]): no money may be missing, and the
 //!    position must never go back, across all restarts.
-//! 4. Meanwhile hedgerow is killed, PostgreSQL made to crash, the link cut and the slot dropped, at seeded
+//! 4. Meanwhile hedgerow is killed and stopped, PostgreSQL made to crash, the link cut and the slot dropped, at seeded
 //!    moments spread over the run ([`disruptions`]). Nobody helps either of them. Memory, disk and lag are
 //!    written down ([`timeline`]).
 //! 5. The run has rounds. At the end of each the load rests, hedgerow catches up, `verify` compares all
@@ -68,6 +68,10 @@ pub struct SoakOptions {
     pub cuts: u32,
     /// How often the slot is dropped.
     pub slot_drops: u32,
+    /// How often hedgerow is stopped.
+    pub stops: u32,
+    /// For how long it is.
+    pub stop_length: Duration,
     /// Decides the moments of all disruptions, and all transactions.
     pub seed: u64,
     /// Where memory, disk and lag are written.
@@ -87,6 +91,8 @@ impl Default for SoakOptions {
             crashes: 4,
             cuts: 8,
             slot_drops: 1,
+            stops: 1,
+            stop_length: Duration::from_secs(10),
             seed: 1,
             timeline: None,
             timeline_pace: Duration::from_secs(5),
@@ -124,6 +130,7 @@ impl fmt::Display for SoakReport {
         )?;
         for disruption in [
             Disruption::Kill,
+            Disruption::Stop,
             Disruption::Crash,
             Disruption::Cut,
             Disruption::SlotDrop,
@@ -340,7 +347,8 @@ impl Soak<'_> {
     fn disrupt(&mut self, until: Duration) -> Result<()> {
         loop {
             let starts = self.report.disruptions.iter();
-            let starts = starts.filter(|d| **d == Disruption::Kill).count();
+            let is_start = |d: &&Disruption| matches!(d, Disruption::Kill | Disruption::Stop);
+            let starts = starts.filter(is_start).count();
             self.timeline
                 .look(&self.stage.hedgerow, u32::try_from(starts)? + 1)?;
             let next = self.plan.first().map_or(until, |(moment, _)| *moment);
@@ -359,7 +367,8 @@ impl Soak<'_> {
             }
             let (_, disruption) = self.plan.remove(0);
             self.tell(&disruption.to_string());
-            disruptions::carry_out(disruption, &mut self.stage, &mut self.random)?;
+            let (stage, random) = (&mut self.stage, &mut self.random);
+            disruptions::carry_out(disruption, stage, self.options, random)?;
             self.report.disruptions.push(disruption);
         }
     }
