@@ -20,13 +20,14 @@ const GOLDEN_IDENTITY: PageIdentity = PageIdentity {
 
 const ROWS: usize = 600;
 
-const GOLDEN: [(&str, &[u8]); 6] = [
+const GOLDEN: [(&str, &[u8]); 7] = [
     ("words", include_bytes!("golden/v1-words.page")),
     ("text", include_bytes!("golden/v1-text.page")),
     ("floats", include_bytes!("golden/v1-floats.page")),
     ("prefixes", include_bytes!("golden/v1-prefixes.page")),
     ("large", include_bytes!("golden/v1-large.page")),
     ("grammar", include_bytes!("golden/v1-grammar.page")),
+    ("alphabet", include_bytes!("golden/v1-alphabet.page")),
 ];
 
 fn recipe(column_type: ColumnType, shape: Shape, nulls: Nulls, seed: u64) -> Recipe {
@@ -87,7 +88,17 @@ fn recipes(name: &str) -> Vec<Recipe> {
             recipe(ColumnType::Text, Noise, Nulls::None, 4),
             recipe(ColumnType::Bytes, Noise, Nulls::Half, 5),
         ],
-        _ => unreachable!("there are six golden files"),
+        // Seeds that end with 2 make digits to a base of 2 and more: 8, 5, 4, 3, 2 and 2 to a byte.
+        "alphabet" => [2, 12, 22, 42, 52, 142]
+            .into_iter()
+            .flat_map(|seed| {
+                [
+                    recipe(ColumnType::Text, Noise, Nulls::None, seed),
+                    recipe(ColumnType::Bytes, Noise, Nulls::Half, seed),
+                ]
+            })
+            .collect(),
+        _ => unreachable!("there are seven golden files"),
     }
 }
 
@@ -121,7 +132,9 @@ fn golden_pages_have_every_codec_and_null_form() {
             null_forms.insert(encoding.null_form as u8);
         }
     }
-    let expected = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21];
+    let expected = [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22,
+    ];
     assert_eq!(codecs, BTreeSet::from(expected));
     assert_eq!(null_forms, BTreeSet::from([0, 1, 2, 3]));
 }

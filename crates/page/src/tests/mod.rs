@@ -154,6 +154,12 @@ impl Recipe {
                 let folder = "deep/".repeat(self.seed as usize % 60);
                 format!("{folder}{:07}/{}", number / 8, number % 2)
             }
+            Shape::Noise if self.seed % 10 == 2 => {
+                let letters = 2 + self.seed / 10 % 15;
+                let digit = |place: usize| mix(number ^ place as u64) % letters;
+                let digits = (0..row % 23).map(digit);
+                digits.map(|digit| format!("{digit:x}")).collect()
+            }
             Shape::Noise => format!("the number {number} and then {}", "z".repeat(row % 23)),
             _ => format!("value {number}"),
         }

@@ -3,13 +3,15 @@
 //! 1. All cells equal: constant.
 //! 2. Few distinct cells: a dictionary.
 //! 3. Ascending cells: what each shares with the one before is left out (front coding).
-//! 4. Cells that share pieces: a symbol table (FSST) or, once there has been enough text to learn
+//! 4. Cells of few characters: several characters in a byte.
+//! 5. Cells that share pieces: a symbol table (FSST) or, once there has been enough text to learn
 //!    from, a grammar.
-//! 5. Otherwise plain.
+//! 6. Otherwise plain.
 //!
 //! Does not: know cells that are NULL (see `nulls`), check UTF-8 (see `utf8`), but for a
 //! dictionary's entries: that is less work than to check all cells.
 
+mod alphabet;
 mod cells;
 mod constant;
 mod dictionary;
@@ -23,6 +25,8 @@ mod prefixes;
 mod rest;
 mod symbols;
 mod utf8;
+#[cfg(test)]
+mod written;
 
 use std::ops::Range;
 
@@ -33,6 +37,7 @@ use crate::error::PageError;
 use crate::limits::decoded_text_bytes_max;
 use crate::words::Sink;
 
+use alphabet::Alphabet;
 pub(crate) use cells::TextCells;
 use constant::Constant;
 use dictionary::Dictionary;
@@ -54,6 +59,7 @@ pub(crate) enum TextCodec {
     Symbols = 19,
     Prefixes = 20,
     Grammar = 21,
+    Alphabet = 22,
 }
 
 impl TextCodec {
@@ -65,6 +71,7 @@ impl TextCodec {
             Self::Symbols,
             Self::Prefixes,
             Self::Grammar,
+            Self::Alphabet,
         ]
         .into_iter()
         .find(|&codec| codec as u8 == number)
@@ -118,7 +125,7 @@ impl<'a> TextRows<'a> {
         &self.bytes[self.range(row)]
     }
 
-    fn cells(self) -> impl Iterator<Item = &'a [u8]> {
+    fn cells(self) -> impl Iterator<Item = &'a [u8]> + Clone {
         (0..self.len()).map(move |row| self.cell(row))
     }
 
@@ -181,8 +188,14 @@ impl TextEncoder {
             bytes_max = dictionary.bytes();
             draft = Draft::Dictionary(dictionary);
         }
-        // Decoding pieces takes longer, so they have to earn it.
+        // Decoding characters and pieces takes longer, so they have to earn it.
         bytes_max = bytes_max * PIECES_PERCENT_MAX / 100;
+        if let Some(alphabet) = alphabet::Draft::of(rows, lengths)
+            && alphabet.bytes() < bytes_max
+        {
+            bytes_max = alphabet.bytes() * PIECES_PERCENT_MAX / 100;
+            draft = Draft::Alphabet(alphabet);
+        }
         if !self.grammar.paid()
             && let Some(symbols) = self.symbols.draft(rows, lengths.sum, bytes_max)
         {
@@ -202,6 +215,7 @@ enum Draft<'a> {
     Dictionary(dictionary::Draft<'a>),
     Symbols(symbols::Draft),
     Prefixes(prefixes::Draft),
+    Alphabet(alphabet::Draft),
     Grammar(grammar::Draft),
 }
 
@@ -232,6 +246,10 @@ impl Draft<'_> {
                 prefixes.encode(rows, sink);
                 TextCodec::Prefixes
             }
+            Self::Alphabet(alphabet) => {
+                alphabet.encode(rows, sink);
+                TextCodec::Alphabet
+            }
             Self::Grammar(grammar) => {
                 grammar.encode(sink);
                 TextCodec::Grammar
@@ -243,8 +261,8 @@ impl Draft<'_> {
 /// Front coding is taken if it needs no more than so many percent of the cells as they are.
 const PREFIXES_PERCENT_MAX: usize = 90;
 
-/// A grammar and symbols are taken if they need no more than so many percent of the next best
-/// codec's bytes.
+/// Characters of an alphabet, symbols and a grammar are taken if they need no more than so many percent of the next
+/// best codec's bytes.
 const PIECES_PERCENT_MAX: usize = 85;
 
 /// Refuses text that no writer puts into a segment of that size.
@@ -301,6 +319,7 @@ pub(crate) enum Text<'a> {
     Symbols(Symbols<'a>),
     Prefixes(Prefixes<'a>),
     Grammar(Grammar<'a>),
+    Alphabet(Alphabet<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
@@ -313,6 +332,7 @@ macro_rules! each_codec {
             Text::Symbols($codec) => $body,
             Text::Prefixes($codec) => $body,
             Text::Grammar($codec) => $body,
+            Text::Alphabet($codec) => $body,
         }
     };
 }
@@ -331,6 +351,7 @@ impl<'a> Text<'a> {
             TextCodec::Symbols => Self::Symbols(Symbols::open(segment, rows, section)?),
             TextCodec::Prefixes => Self::Prefixes(Prefixes::open(segment, rows, section)?),
             TextCodec::Grammar => Self::Grammar(Grammar::open(segment, rows, section)?),
+            TextCodec::Alphabet => Self::Alphabet(Alphabet::open(segment, rows, section)?),
         })
     }
 

@@ -170,14 +170,20 @@ impl Compressed {
     }
 }
 
-/// Calls `each` with every code that is a symbol's.
+/// Calls `each` with every code that is a symbol's; with those of a stride without asking each for an escape.
 fn for_each_code(codes: &mut [u8], mut each: impl FnMut(&mut u8)) {
-    let mut codes = codes.iter_mut();
-    while let Some(code) = codes.next() {
-        if *code == ESCAPE {
-            codes.next();
+    let mut at = 0;
+    while at < codes.len() {
+        let rest = &mut codes[at..];
+        let stride = rest.first_chunk::<STRIDE>();
+        if stride.is_some_and(|stride| !has_escape(*stride)) {
+            rest[..STRIDE].iter_mut().for_each(&mut each);
+            at += STRIDE;
+        } else if rest[0] == ESCAPE {
+            at += 2;
         } else {
-            each(code);
+            each(&mut rest[0]);
+            at += 1;
         }
     }
 }
@@ -231,7 +237,7 @@ struct SymbolTable {
     lengths: [u8; 256],
 }
 
-/// Codes that are decoded at once while none of them is an escape.
+/// Codes that are handled at once while none of them is an escape.
 const STRIDE: usize = 8;
 
 /// Bytes that a stride writes into, as far as the compiler can tell from lengths of four bits:

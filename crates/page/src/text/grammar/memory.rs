@@ -5,7 +5,7 @@
 //! clearly more text than they were learned from.
 //!
 //! Text that rules make hardly smaller is noise, and rules take most of the time on it: for a while
-//! none are learned, and each byte is a token (`literals`).
+//! none are learned, and each byte is a token (`literals`). Most of it is told before (`noise`).
 
 use crate::limits::decoded_text_bytes_max;
 
@@ -15,7 +15,7 @@ use super::parsing::Parser;
 use super::rules::{Rules, Token};
 use super::selection::Selection;
 use super::training::train;
-use super::{Draft, literals};
+use super::{Draft, literals, noise};
 
 /// Text that is too short in all to pay for rules.
 const PAGE_TEXT_BYTES_MIN: usize = 512;
@@ -120,7 +120,9 @@ impl Memory {
         if self.rests.grammar.takes(text_bytes) {
             return None;
         }
-        let draft = if without_rules {
+        let is_noise =
+            !without_rules && self.learned.is_none() && noise::is_noise(sample(rows, text_bytes));
+        let draft = if without_rules || is_noise {
             literals::draft(rows)
         } else {
             self.encode(rows, text_bytes)
@@ -184,7 +186,7 @@ impl Learned {
 }
 
 /// Cells from all over the page.
-fn sample<'a>(rows: TextRows<'a>, text_bytes: usize) -> impl Iterator<Item = &'a [u8]> {
+fn sample<'a>(rows: TextRows<'a>, text_bytes: usize) -> impl Iterator<Item = &'a [u8]> + Clone {
     let step = (text_bytes / SAMPLE_BYTES_MAX).max(1);
     let mut free = SAMPLE_BYTES_MAX;
     rows.cells().step_by(step).map_while(move |cell| {

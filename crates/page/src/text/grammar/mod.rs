@@ -12,8 +12,8 @@
 //!
 //! 1. Rules are learned from a sample (`training`: Larsson, Moffat, "Off-line dictionary-based
 //!    compression", DCC 1999), and kept from page to page (`memory`).
-//! 2. Cells are parsed into the longest pieces that fit (`parsing`), or, where rules do not pay, byte
-//!    by byte (`literals`).
+//! 2. Cells are parsed into the longest pieces that fit (`parsing`), or, where rules do not pay (`noise`),
+//!    byte by byte (`literals`).
 //! 3. A page stores those rules that pay on it (`selection`).
 //! 4. A reader joins the pieces of all tokens into a table, and copies from it. Without rules that is
 //!    a table of bytes.
@@ -23,6 +23,7 @@
 
 mod literals;
 mod memory;
+mod noise;
 mod parsing;
 mod piece;
 mod rules;
