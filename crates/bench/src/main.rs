@@ -79,7 +79,13 @@ enum Experiment {
     /// A backlog of random updates, drained under a memory limit
     Replica(Common),
     /// Backlogs of narrow rows, of wide ones and of one transaction, beside what the source can deliver
-    Ceiling(Common),
+    Ceiling {
+        #[command(flatten)]
+        common: Common,
+        /// Only this one of `narrow`, `wide` and `one-transaction`; may be repeated
+        #[arg(long = "load", value_name = "LOAD", value_parser = replica::CEILING_LOADS)]
+        loads: Vec<String>,
+    },
     /// Rows by key over the wire, pipelined and one by one
     Lookup(Common),
     /// Honest clients beside a thousand slow, a thousand half-open and a hundred guessing ones
@@ -240,8 +246,8 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
-        Experiment::Ceiling(common) => {
-            let results = replica::run_ceilings(common.scale)?;
+        Experiment::Ceiling { common, loads } => {
+            let results = replica::run_ceilings(common.scale, &loads)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

@@ -76,6 +76,9 @@ pub fn of(
     let end = log_end(&mut client)?;
     // Its commit waits for the disk, and with it everything before.
     client.batch_execute(&format!("set synchronous_commit = on; {last}"))?;
+    // What the publisher's tables have become is on its way to the same disk for half a minute otherwise, and whoever
+    // has to sync something waits for it: a second in a drain of three.
+    rustix::fs::sync();
     Ok(Backlog {
         changes,
         start,

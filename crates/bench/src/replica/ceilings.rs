@@ -53,6 +53,9 @@ fn updates(setter: &str) -> String {
 
 const UPDATES: u64 = backlog::UPDATES_PER_TRANSACTION;
 
+/// The loads by name.
+pub const LOADS: [&str; 3] = ["narrow", "wide", "one-transaction"];
+
 fn loads(scale: Scale) -> [Load; 3] {
     let size = match scale {
         Scale::Quick => 1,
@@ -67,7 +70,7 @@ fn loads(scale: Scale) -> [Load; 3] {
     };
     [
         Load {
-            name: "narrow",
+            name: LOADS[0],
             table: format!(
                 "create table changed (id bigint primary key, n bigint not null);
                  insert into changed select i, i from generate_series(1, {narrow}) i; {}",
@@ -78,7 +81,7 @@ fn loads(scale: Scale) -> [Load; 3] {
             check: "select sum(n * (id % 1000)) from changed",
         },
         Load {
-            name: "wide",
+            name: LOADS[1],
             // Random hexadecimal digits: half of their bytes are all that can be saved.
             table: format!(
                 "create unlogged table texts as
@@ -95,12 +98,13 @@ fn loads(scale: Scale) -> [Load; 3] {
                      t = (select t from texts where i = drawn)"
                 )
             ),
-            backlog: update(wide, wide / 2),
-            changes: wide / 2,
+            // As many as narrow ones: of fewer, what a start and the last flush cost would be a good part.
+            backlog: update(wide, narrow / 2),
+            changes: narrow / 2,
             check: "select sum(n * (id % 1000) + ascii(t) * 7 + length(t)) from changed",
         },
         Load {
-            name: "one transaction",
+            name: LOADS[2],
             table: "create table changed (id bigint primary key, n bigint not null);
                     insert into changed values (1, 0)"
                 .to_owned(),
@@ -115,8 +119,8 @@ fn loads(scale: Scale) -> [Load; 3] {
     ]
 }
 
-/// Runs the experiment.
-pub fn run(scale: Scale) -> Result<Results> {
+/// Runs the experiment, with all loads if none is `chosen`.
+pub fn run(scale: Scale, chosen: &[String]) -> Result<Results> {
     let (name, memory_bytes, rounds) = match scale {
         Scale::Quick => ("quick", 128 << 20, 1),
         Scale::Full => ("full", 256 << 20, 3),
@@ -126,7 +130,8 @@ pub fn run(scale: Scale) -> Result<Results> {
     results.setting("memory limit, bytes", memory_bytes);
     results.setting("updates a transaction", UPDATES);
     results.setting("rounds", rounds);
-    for load in loads(scale) {
+    let is_chosen = |load: &Load| chosen.is_empty() || chosen.iter().any(|name| name == load.name);
+    for load in loads(scale).into_iter().filter(is_chosen) {
         compare(&load, memory_bytes, rounds, &mut results)?;
     }
     Ok(results)
@@ -137,7 +142,7 @@ fn compare(load: &Load, memory_bytes: u64, rounds: u32, results: &mut Results) -
     let publisher = empty_publisher()?;
     publisher.execute(super::DATABASE, &load.table)?;
     publisher.execute(super::DATABASE, "vacuum analyze")?;
-    let limit = MemoryLimit::new(&load.name.replace(' ', "-"), memory_bytes);
+    let limit = MemoryLimit::new(load.name, memory_bytes);
     let mut hedgerow =
         HedgerowSide::copy(&publisher, folder.path(), limit, memory_bytes, load.check)?;
     let ceiling = Ceiling::new(&publisher, "changed")?;

@@ -134,7 +134,7 @@ struct Rates {
     subscriber: Vec<f64>,
 }
 
-pub use ceilings::run as run_ceilings;
+pub use ceilings::{LOADS as CEILING_LOADS, run as run_ceilings};
 
 /// Runs the experiment.
 pub fn run(scale: Scale) -> Result<Results> {
