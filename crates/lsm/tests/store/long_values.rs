@@ -1,5 +1,5 @@
 //! Values longer than a page, from ingestion to scans: through memory, a flush, a merge, a new
-//! opening, and a cache that they do not fit.
+//! opening, and a cache that they do not fit. And batches of rows that are wide, though none is longer than a page.
 
 use std::sync::Arc;
 
@@ -100,4 +100,41 @@ fn long_values_survive_flush_merge_and_opening() {
     check(&store, keys);
     drop(store);
     check(&folder.open(), keys);
+}
+
+/// A scan asks for batches of many rows, before it is known how wide they are: what a query holds of
+/// them is bounded by no budget.
+#[test]
+fn batches_of_wide_rows_have_fewer() {
+    const ROWS: i64 = 8_000;
+    const TEXT_BYTES: usize = 1_000;
+    // Eight digits at a time, in no order: what is stored is half of it.
+    let digits = |key: i64, _: u64| -> String {
+        let mixed =
+            |place: i64| (key * 1_000 + place).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64);
+        (0..TEXT_BYTES as i64 / 8)
+            .map(|place| format!("{:08x}", mixed(place) as u64 >> 32))
+            .collect()
+    };
+    let folder = Folder::new(options());
+    let store = folder.open();
+    store.create_table(TABLE, texts()).expect("a new table");
+    for keys in 0..8 {
+        let keys = keys * ROWS / 8..(keys + 1) * ROWS / 8;
+        let rows = put_texts(keys, 1, digits);
+        store.ingest(TABLE, rows).expect("ingest works");
+        store.flush().expect("the flush works");
+    }
+    store.publish(CommitPosition(1), Vec::new());
+    store.flush().expect("the flush works");
+    let scan = store.pin().scan(TABLE, whole(vec![0, 1], ROWS as usize));
+    let (mut rows, mut bytes_max) = (0, 0);
+    for batch in scan.expect("a table") {
+        let batch = batch.expect("sound");
+        let texts = batch.column(1).as_string::<i32>();
+        rows += texts.len();
+        bytes_max = bytes_max.max(texts.len() * TEXT_BYTES);
+    }
+    assert_eq!(rows, ROWS as usize);
+    assert!(bytes_max <= 4 << 20, "{bytes_max} bytes in a batch");
 }
