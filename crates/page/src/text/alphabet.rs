@@ -13,8 +13,8 @@
 //! "cafe" of "acef":   c = 1, a = 0, f = 3, e = 2   →   1 + 0 · 4 + 3 · 16 + 2 · 64 = 177
 //! ```
 //!
-//! Text without any structure is stored in about as few bits as it has, and in a tenth of the time that symbols
-//! take. Symbols and grammars are tried on top, as on any other text.
+//! Text without any structure is stored in about as few bits as it has, without looking for pieces in it. Symbols and
+//! grammars are tried on top, as on any other text.
 
 use std::ops::Range;
 
@@ -126,12 +126,13 @@ pub(crate) struct Alphabet<'a> {
 }
 
 impl Alphabet<'_> {
-    /// Puts the text of a range of the cells into `text`, at its end; what is there is dropped.
+    /// Makes `text` that of a range of the cells, with the letters that share its first and last byte. Returns how many
+    /// come before it.
     ///
     /// ```text
-    /// range         ├────────────┤
-    /// bytes    │ x c a f │ e c a f │ e a x x │
-    /// text       ^ begins here               gives the letters before the range, too: how many is returned
+    /// range         ├───────────────────┤
+    /// bytes    │ a  c  a  f │ e  c  a  f │ e  a  c  f │
+    /// text       a  c  a  f   e  c  a  f   e  a  c  f      1 before the range
     /// ```
     fn unpack(&self, range: &Range<usize>, text: &mut Vec<u8>) -> usize {
         let digits = self.digits_per_byte;

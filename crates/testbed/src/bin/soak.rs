@@ -35,7 +35,7 @@ struct Arguments {
     #[arg(long, default_value_t = 1)]
     slot_drops: u32,
     /// Times that hedgerow is stopped
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 0)]
     stops: u32,
     /// For how long it is
     #[arg(long, default_value_t = 10)]

@@ -91,7 +91,7 @@ impl Default for SoakOptions {
             crashes: 4,
             cuts: 8,
             slot_drops: 1,
-            stops: 1,
+            stops: 0,
             stop_length: Duration::from_secs(10),
             seed: 1,
             timeline: None,
