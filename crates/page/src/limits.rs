@@ -29,6 +29,13 @@ pub(crate) fn decoded_text_bytes_max(segment_bytes: usize, rows: usize) -> usize
     segment_bytes * TEXT_EXPANSION_MAX + rows * TEXT_ROW_BYTES
 }
 
+/// Bytes of the smallest segment that may hold so much text for `rows` rows.
+pub(crate) fn text_segment_bytes_min(text_bytes: usize, rows: usize) -> usize {
+    text_bytes
+        .saturating_sub(rows * TEXT_ROW_BYTES)
+        .div_ceil(TEXT_EXPANSION_MAX)
+}
+
 /// Picking cells by slot beats decoding a whole column when at least this many rows are left out for
 /// each one taken.
 pub const SPARSE_ROWS_PER_SLOT: usize = 16;

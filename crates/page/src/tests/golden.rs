@@ -20,7 +20,7 @@ const GOLDEN_IDENTITY: PageIdentity = PageIdentity {
 
 const ROWS: usize = 600;
 
-const GOLDEN: [(&str, &[u8]); 7] = [
+const GOLDEN: [(&str, &[u8]); 8] = [
     ("words", include_bytes!("golden/v1-words.page")),
     ("text", include_bytes!("golden/v1-text.page")),
     ("floats", include_bytes!("golden/v1-floats.page")),
@@ -28,6 +28,7 @@ const GOLDEN: [(&str, &[u8]); 7] = [
     ("large", include_bytes!("golden/v1-large.page")),
     ("grammar", include_bytes!("golden/v1-grammar.page")),
     ("alphabet", include_bytes!("golden/v1-alphabet.page")),
+    ("bundles", include_bytes!("golden/v1-bundles.page")),
 ];
 
 fn recipe(column_type: ColumnType, shape: Shape, nulls: Nulls, seed: u64) -> Recipe {
@@ -98,7 +99,12 @@ fn recipes(name: &str) -> Vec<Recipe> {
                 ]
             })
             .collect(),
-        _ => unreachable!("there are seven golden files"),
+        // Seeds that end with 6 make documents.
+        "bundles" => vec![
+            recipe(ColumnType::Text, Noise, Nulls::Half, 6),
+            recipe(ColumnType::Bytes, Noise, Nulls::Mostly, 16),
+        ],
+        _ => unreachable!("there are eight golden files"),
     }
 }
 
@@ -133,7 +139,7 @@ fn golden_pages_have_every_codec_and_null_form() {
         }
     }
     let expected = [
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22,
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23,
     ];
     assert_eq!(codecs, BTreeSet::from(expected));
     assert_eq!(null_forms, BTreeSet::from([0, 1, 2, 3]));

@@ -16,7 +16,7 @@ const TYPES: [ColumnType; 3] = [ColumnType::Int64, ColumnType::Text, ColumnType:
 fn noise(length: usize) -> String {
     const BLOCK: usize = 1 << 16;
     let block: String = (0..length.min(BLOCK) as u64)
-        .map(|number| char::from(b' ' + (mix(number) % 90) as u8))
+        .map(|number| char::from(1 + (mix(number) % 127) as u8))
         .collect();
     let mut text = block.repeat(length.div_ceil(BLOCK));
     text.truncate(length);

@@ -160,6 +160,11 @@ impl Recipe {
                 let digits = (0..row % 23).map(digit);
                 digits.map(|digit| format!("{digit:x}")).collect()
             }
+            Shape::Noise if self.seed % 10 == 6 => {
+                let line =
+                    |line: u64| format!("{line}: {} of {number}\n", mix(number ^ line) % 500);
+                (0..40).map(line).collect()
+            }
             Shape::Noise => format!("the number {number} and then {}", "z".repeat(row % 23)),
             _ => format!("value {number}"),
         }

@@ -4,14 +4,16 @@
 //! 2. Few distinct cells: a dictionary.
 //! 3. Ascending cells: what each shares with the one before is left out (front coding).
 //! 4. Cells of few characters: several characters in a byte.
-//! 5. Cells that share pieces: a symbol table (FSST) or, once there has been enough text to learn
+//! 5. Long cells: a few at a time, compressed with Zstandard.
+//! 6. Cells that share pieces: a symbol table (FSST) or, once there has been enough text to learn
 //!    from, a grammar.
-//! 6. Otherwise plain.
+//! 7. Otherwise plain.
 //!
 //! Does not: know cells that are NULL (see `nulls`), check UTF-8 (see `utf8`), but for a
 //! dictionary's entries: that is less work than to check all cells.
 
 mod alphabet;
+mod bundles;
 mod cells;
 mod constant;
 mod dictionary;
@@ -38,6 +40,7 @@ use crate::limits::decoded_text_bytes_max;
 use crate::words::Sink;
 
 use alphabet::Alphabet;
+use bundles::Bundles;
 pub(crate) use cells::TextCells;
 use constant::Constant;
 use dictionary::Dictionary;
@@ -60,6 +63,7 @@ pub(crate) enum TextCodec {
     Prefixes = 20,
     Grammar = 21,
     Alphabet = 22,
+    Bundles = 23,
 }
 
 impl TextCodec {
@@ -72,6 +76,7 @@ impl TextCodec {
             Self::Prefixes,
             Self::Grammar,
             Self::Alphabet,
+            Self::Bundles,
         ]
         .into_iter()
         .find(|&codec| codec as u8 == number)
@@ -138,13 +143,15 @@ impl<'a> TextRows<'a> {
 /// Encodes columns of text; keeps what it learned on one page for the next.
 #[derive(Debug, Default)]
 pub(crate) struct TextEncoder {
+    bundles: bundles::Memory,
     symbols: symbols::Memory,
     grammar: grammar::Memory,
 }
 
-/// For how long symbols and grammars are left out.
+/// For how long bundles, symbols and grammars are left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TextRests {
+    bundles: Rest,
     symbols: Rest,
     grammar: grammar::Rests,
 }
@@ -153,6 +160,7 @@ impl TextEncoder {
     /// Leaves out what another encoder of the same column does.
     pub(crate) fn experienced(rests: TextRests) -> Self {
         Self {
+            bundles: bundles::Memory::resting(rests.bundles),
             symbols: symbols::Memory::resting(rests.symbols),
             grammar: grammar::Memory::resting(rests.grammar),
         }
@@ -161,6 +169,7 @@ impl TextEncoder {
     /// What is left out on the next pages.
     pub(crate) fn rests(&self) -> TextRests {
         TextRests {
+            bundles: self.bundles.rest(),
             symbols: self.symbols.rest(),
             grammar: self.grammar.rests(),
         }
@@ -195,6 +204,11 @@ impl TextEncoder {
         {
             bytes_max = alphabet.bytes() * PIECES_PERCENT_MAX / 100;
             draft = Draft::Alphabet(alphabet);
+        }
+        if let Some(bundles) = self.bundles.draft(rows, lengths, bytes_max) {
+            // Nothing is looked for in what is long: that takes too much time for what it finds.
+            bundles.encode(rows, sink);
+            return TextCodec::Bundles;
         }
         if !self.grammar.paid()
             && let Some(symbols) = self.symbols.draft(rows, lengths.sum, bytes_max)
@@ -261,7 +275,7 @@ impl Draft<'_> {
 /// Front coding is taken if it needs no more than so many percent of the cells as they are.
 const PREFIXES_PERCENT_MAX: usize = 90;
 
-/// Characters of an alphabet, symbols and a grammar are taken if they need no more than so many percent of the next
+/// Characters of an alphabet, bundles, symbols and a grammar are taken if they need no more than so many percent of the next
 /// best codec's bytes.
 const PIECES_PERCENT_MAX: usize = 85;
 
@@ -320,6 +334,7 @@ pub(crate) enum Text<'a> {
     Prefixes(Prefixes<'a>),
     Grammar(Grammar<'a>),
     Alphabet(Alphabet<'a>),
+    Bundles(Bundles<'a>),
 }
 
 /// Runs the same expression on whichever codec there is.
@@ -333,6 +348,7 @@ macro_rules! each_codec {
             Text::Prefixes($codec) => $body,
             Text::Grammar($codec) => $body,
             Text::Alphabet($codec) => $body,
+            Text::Bundles($codec) => $body,
         }
     };
 }
@@ -352,6 +368,7 @@ impl<'a> Text<'a> {
             TextCodec::Prefixes => Self::Prefixes(Prefixes::open(segment, rows, section)?),
             TextCodec::Grammar => Self::Grammar(Grammar::open(segment, rows, section)?),
             TextCodec::Alphabet => Self::Alphabet(Alphabet::open(segment, rows, section)?),
+            TextCodec::Bundles => Self::Bundles(Bundles::open(segment, rows, section)?),
         })
     }
 
