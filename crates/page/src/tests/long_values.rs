@@ -14,13 +14,9 @@ const TYPES: [ColumnType; 3] = [ColumnType::Int64, ColumnType::Text, ColumnType:
 
 /// Text that no codec makes shorter by much.
 fn noise(length: usize) -> String {
-    const BLOCK: usize = 1 << 16;
-    let block: String = (0..length.min(BLOCK) as u64)
+    (0..length as u64)
         .map(|number| char::from(1 + (mix(number) % 127) as u8))
-        .collect();
-    let mut text = block.repeat(length.div_ceil(BLOCK));
-    text.truncate(length);
-    text
+        .collect()
 }
 
 /// Three short rows, a row with this cell, three short rows.

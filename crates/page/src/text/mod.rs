@@ -178,8 +178,7 @@ impl TextEncoder {
     /// Encodes the cells; there is at least one.
     pub(crate) fn encode(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
         if constant::pays(rows) {
-            constant::encode(rows, sink);
-            return TextCodec::Constant;
+            return self.encode_constant(rows, sink);
         }
         let lengths = Lengths::of(rows.lengths());
         let mut draft = Draft::Plain;
@@ -198,11 +197,11 @@ impl TextEncoder {
             draft = Draft::Dictionary(dictionary);
         }
         // Decoding characters and pieces takes longer, so they have to earn it.
-        bytes_max = bytes_max * PIECES_PERCENT_MAX / 100;
+        bytes_max = fewer(bytes_max);
         if let Some(alphabet) = alphabet::Draft::of(rows, lengths)
             && alphabet.bytes() < bytes_max
         {
-            bytes_max = alphabet.bytes() * PIECES_PERCENT_MAX / 100;
+            bytes_max = fewer(alphabet.bytes());
             draft = Draft::Alphabet(alphabet);
         }
         if let Some(bundles) = self.bundles.draft(rows, lengths, bytes_max) {
@@ -213,13 +212,34 @@ impl TextEncoder {
         if !self.grammar.paid()
             && let Some(symbols) = self.symbols.draft(rows, lengths.sum, bytes_max)
         {
-            bytes_max = symbols.bytes() * PIECES_PERCENT_MAX / 100;
+            bytes_max = fewer(symbols.bytes());
             draft = Draft::Symbols(symbols);
         }
         if let Some(grammar) = self.grammar.draft(rows, lengths.sum, bytes_max) {
             draft = Draft::Grammar(grammar);
         }
         draft.encode(rows, sink)
+    }
+
+    /// Encodes cells that are all equal. One alone is, too, and may be long.
+    fn encode_constant(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
+        let bundle = match rows.len() {
+            1 => {
+                let lengths = Lengths::of(rows.lengths());
+                self.bundles.draft(rows, lengths, fewer(lengths.sum))
+            }
+            _ => None,
+        };
+        match bundle {
+            Some(bundle) => {
+                bundle.encode(rows, sink);
+                TextCodec::Bundles
+            }
+            None => {
+                constant::encode(rows, sink);
+                TextCodec::Constant
+            }
+        }
     }
 }
 
@@ -278,6 +298,11 @@ const PREFIXES_PERCENT_MAX: usize = 90;
 /// Characters of an alphabet, bundles, symbols and a grammar are taken if they need no more than so many percent of the next
 /// best codec's bytes.
 const PIECES_PERCENT_MAX: usize = 85;
+
+/// So many of a codec's bytes that one that takes longer to decode has to need fewer.
+fn fewer(bytes: usize) -> usize {
+    bytes * PIECES_PERCENT_MAX / 100
+}
 
 /// Refuses text that no writer puts into a segment of that size.
 fn check_decoded_bytes(bytes: usize, segment_bytes: usize, rows: usize) -> Result<(), PageError> {
