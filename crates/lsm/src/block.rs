@@ -380,6 +380,14 @@ impl Block {
             Body::Page(body) => body.page.bytes(),
         }
     }
+
+    /// The same where these columns are wanted: long texts of a page count as they are when they are decoded.
+    pub fn bytes_for(&self, columns: &[usize]) -> usize {
+        match &self.body {
+            Body::Memory { bytes, .. } => *bytes,
+            Body::Page(body) => body.page.unbundled_bytes(columns),
+        }
+    }
 }
 
 /// What an array takes besides its cells, about: itself, the headers of its buffers, and what the

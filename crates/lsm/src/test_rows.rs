@@ -14,7 +14,7 @@ use types::{ColumnType, SortKeys, TableId, VersionKind, VersionRows};
 
 use crate::layout::Layout;
 use crate::memory_run::MemoryRun;
-pub(crate) use rows::{Cell, Version, table_schema, version_rows};
+pub(crate) use rows::{Cell, Version, noise, table_schema, version_rows};
 
 /// One version of a row of [`layout`]'s table.
 #[derive(Clone, Copy, Debug)]

@@ -148,6 +148,14 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// Bytes of all its cells, if they are bundled.
+    pub(crate) fn bundled_text_bytes(&self) -> usize {
+        match &self.cells {
+            Cells::Text(Text::Bundles(bundles)) => bundles.decoded_bytes(),
+            _ => 0,
+        }
+    }
+
     /// The cell of a slot. `buffer` is memory in which text is put together if it does not lie
     /// ready.
     ///

@@ -23,6 +23,7 @@ use crate::distinct_text::DistinctText;
 use crate::error::PageError;
 use crate::header::{Header, PageIdentity};
 use crate::memory::ColumnMemory;
+use crate::text::TextCodec;
 
 /// A page whose checksum, header and directory have been checked.
 #[derive(Debug)]
@@ -117,6 +118,23 @@ impl Page {
     /// The number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// The number of bytes, with the bundles among these columns unpacked: other cells are a few times as many when they
+    /// are decoded, those may be sixteen times. Damage is left to who decodes them.
+    ///
+    /// # Panics
+    /// When the schema has no such column.
+    pub fn unbundled_bytes(&self, columns: &[usize]) -> usize {
+        let is_bundled = |column: &&usize| {
+            self.header.encoding(&self.bytes, **column).codec == TextCodec::Bundles as u8
+        };
+        let bundled = columns.iter().filter(is_bundled);
+        let text_bytes = bundled.map(|&column| {
+            let opened = Column::open(self.reader(&self.bytes, column));
+            opened.map_or(0, |column| column.bundled_text_bytes())
+        });
+        self.bytes() + text_bytes.sum::<usize>()
     }
 
     /// What the page takes in memory now: its bytes and the columns that have been opened. Grows

@@ -344,6 +344,7 @@ mod tests {
     use types::ColumnType;
 
     use super::*;
+    use crate::test_rows::noise;
 
     const PAGE_BYTES: usize = 16 << 10;
 
@@ -361,7 +362,7 @@ mod tests {
     fn long_page() -> Result<Page, StoreError> {
         let types = [ColumnType::Text];
         let identity = PageIdentity { file: 1, offset: 0 };
-        let text = "x".repeat(4 * PAGE_BYTES);
+        let text = noise(1, 4 * PAGE_BYTES);
         let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
         let mut bytes = Vec::new();
         PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);

@@ -15,7 +15,7 @@ use super::*;
 use crate::byte_fields::FieldReader;
 use crate::error::StoreError;
 use crate::page_cache::{CachePolicy, PageCache};
-use crate::test_rows::{self, Cell, integer_keys, put_columns, table_schema, version_rows};
+use crate::test_rows::{self, Cell, integer_keys, noise, put_columns, table_schema, version_rows};
 
 const TABLE: TableId = TableId(3);
 const PAGE_BYTES: usize = 4 << 10;
@@ -187,7 +187,7 @@ fn long_rows_do_not_wait_for_a_page_full_of_short_ones() {
         let count = (range.end - range.start) as usize;
         let rows = put_columns(vec![
             Arc::new(Int64Array::from_iter_values(range)),
-            Arc::new(StringArray::from(vec!["x".repeat(length); count])),
+            Arc::new(StringArray::from(vec![noise(7, length); count])),
         ]);
         let appended = writer.append(&rows, &integer_keys(&rows), &mut |_| {});
         appended.expect("append");

@@ -109,3 +109,14 @@ pub fn numbers_and_texts(
     let texts = columns[1].as_string::<i32>().iter();
     numbers.zip(texts.map(|text| text.map(str::to_owned)))
 }
+
+/// Text that no codec makes shorter by much: characters of seven bits, drawn anew for each seed.
+pub fn noise(seed: u64, length: usize) -> String {
+    let mut state = seed;
+    let mut draw = || {
+        state = (state ^ state >> 29).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let drawn = state.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        1 + ((drawn ^ drawn >> 32) % 127) as u8
+    };
+    (0..length).map(|_| char::from(draw())).collect()
+}

@@ -169,6 +169,11 @@ pub(crate) struct Bundles<'a> {
 }
 
 impl Bundles<'_> {
+    /// Bytes of all cells.
+    pub(crate) fn decoded_bytes(&self) -> usize {
+        self.decoded_bytes
+    }
+
     /// Where a bundle's text lies in that of all cells.
     fn text(&self, bundle: usize) -> Result<Range<usize>, PageError> {
         let cells = self.cells[bundle] as usize..self.cells[bundle + 1] as usize;
