@@ -105,14 +105,16 @@ pub fn unlogged_change(known: &WireTable, now: &ListedTable) -> Option<&'static 
     if known.column_list != now.column_list {
         return Some("the publication's column list changed");
     }
+    has_renamed_label(known, now).then_some("a label of an enum was renamed")
+}
+
+/// Whether a label that rows of ours may have has another name.
+pub fn has_renamed_label(known: &WireTable, now: &ListedTable) -> bool {
     let is_renamed = |(label, name): (&u32, &String)| {
         let name_now = now.labels.get(label);
         name_now.is_some_and(|name_now| name_now != name)
     };
-    let mut labels = known.labels.iter().flatten();
-    labels
-        .any(is_renamed)
-        .then_some("a label of an enum was renamed")
+    known.labels.iter().flatten().any(is_renamed)
 }
 
 /// What is known of labels, some of which may have been renamed since: the names that our rows have, and those

@@ -136,11 +136,19 @@ fn a_copy_begins_again_when_too_much_waits_for_it() {
 
 /// [`KEYLESS`] as a multiset.
 fn multiset() -> Changes {
-    let catalog = FakeCatalog::default();
-    let mut changes = changes_beside(&catalog);
-    let mut described = published(KEYLESS, "keyless", false);
-    described.identity = 'f';
-    catalog.put(described);
+    multiset_beside(&FakeCatalog::default())
+}
+
+fn multiset_described() -> PublishedTable {
+    PublishedTable {
+        identity: 'f',
+        ..published(KEYLESS, "keyless", false)
+    }
+}
+
+fn multiset_beside(catalog: &FakeCatalog) -> Changes {
+    let mut changes = changes_beside(catalog);
+    catalog.put(multiset_described());
     take(&mut changes, &[write::begin(50), multiset_relation()]);
     batches(&mut changes);
     let order = changes
@@ -201,4 +209,23 @@ fn a_multiset_is_copied_again_when_a_transaction_comes_again() {
         &[multiset_relation(), write::begin(100), gone],
     );
     assert!(is_copy(&batches(&mut changes)));
+}
+
+/// A row that the log shows with a label's new name is not there with that name: the table was stopped for it.
+#[test]
+fn a_stopped_multiset_is_copied_again_when_a_label_was_renamed() {
+    let catalog = FakeCatalog::default();
+    let mut changes = multiset_beside(&catalog);
+    let mut tables = changes.tables.iter_mut();
+    let multiset = tables.find(|table| table.sink.is_multiset());
+    let table = &mut multiset.expect("there is one").replicated;
+    table.stopped = true;
+    table.wire.labels = Some([(7, "ok".to_owned())].into());
+    for (label, is_copied) in [("ok", false), ("fine", true)] {
+        let mut described = multiset_described();
+        described.labels = [(7, label.to_owned())].into();
+        catalog.put(described);
+        changes.compare_tables().expect("the catalog answers");
+        assert_eq!(is_copy(&batches(&mut changes)), is_copied, "{label}");
+    }
 }
