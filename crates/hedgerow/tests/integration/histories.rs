@@ -6,6 +6,7 @@
 
 use anyhow::{Context, Result, bail};
 use postgres::Client;
+use postgres::error::SqlState;
 use testbed::history::{CONNECTIONS, History, Step};
 use testbed::log_reading::{LogReading, Sample};
 use testbed::patience::wait_for;
@@ -117,7 +118,7 @@ impl Followed {
             }
             Step::Alter(sql) => {
                 self.reading.suspend()?;
-                self.run(0, &sql)
+                self.alter(&sql)
             }
             Step::Restart => {
                 say(|| "the replica is killed and started again".to_owned());
@@ -139,18 +140,31 @@ impl Followed {
         Ok(())
     }
 
+    /// Changes a table or type. What comes later counts on it, and a copy lets go of its lock.
+    fn alter(&mut self, sql: &str) -> Result<()> {
+        wait_for("a lock on a table that is being copied", || {
+            let refused = self.ask(0, sql)?;
+            Ok((refused != Some(SqlState::LOCK_NOT_AVAILABLE)).then_some(()))
+        })
+    }
+
     fn run(&mut self, connection: usize, sql: &str) -> Result<()> {
+        self.ask(connection, sql).map(drop)
+    }
+
+    /// Runs a statement, and gives what the source refused it with.
+    fn ask(&mut self, connection: usize, sql: &str) -> Result<Option<SqlState>> {
         say(|| format!("{connection}: {}", brief(sql)));
         let source = &mut self.connections[connection];
         let Err(error) = source.batch_execute(sql) else {
-            return Ok(());
+            return Ok(None);
         };
         let refused = error.as_db_error().context("the source answers")?;
         eprintln!("seed {}: {}: {}", self.seed, brief(sql), refused.message());
         if connection == 0 {
             source.batch_execute("rollback")?;
         }
-        Ok(())
+        Ok(Some(refused.code().clone()))
     }
 
     /// Both sides must be equal at the source's position of now; tables that are being copied are waited for.
