@@ -20,8 +20,8 @@ pub(crate) struct SourceId(u32);
 /// A span at least this share of a batch is handed out alone, as a slice that copies nothing.
 const WHOLE_SPAN_SHARE: usize = 4;
 
-/// Bytes of rows, as their sources store them but for long texts, after which a batch ends whatever its rows: bounds the memory of a scan
-/// or merge of wide rows. Decoded they are a few times as many, and about six batches of a query are on their way
+/// Bytes of rows, as their sources store them but for long texts, after which a batch ends whatever its rows: bounds
+/// the memory of a scan or merge of wide rows. Decoded they are a few times as many, and about six batches of a query are on their way
 /// from its scan to its client. With 16 MiB a scan of rows of 1 KiB, stored in half of that, had batches of 8 MB, and
 /// a process with 256 MiB was ended at its limit.
 const BATCH_BYTES: usize = 1 << 20;

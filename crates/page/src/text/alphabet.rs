@@ -259,7 +259,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::TextCodec;
-    use super::super::written::{Written, with_rows};
+    use super::super::written::{Written, any_damage, with_rows};
     use super::*;
 
     fn draft(cells: &[Vec<u8>]) -> Option<Written> {
@@ -319,13 +319,10 @@ mod tests {
         #[test]
         fn damage_never_panics(
             cells in any_cells(),
-            damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+            damage in any_damage(),
         ) {
             let Some(mut written) = draft(&cells) else { return Ok(()) };
-            for (at, byte) in damage {
-                let at = at.index(written.segment.len());
-                written.segment[at] = byte;
-            }
+            written.damage(&damage);
             written.read_all();
         }
     }

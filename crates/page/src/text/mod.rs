@@ -178,7 +178,16 @@ impl TextEncoder {
     /// Encodes the cells; there is at least one.
     pub(crate) fn encode(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
         if constant::pays(rows) {
-            return self.encode_constant(rows, sink);
+            // A cell alone is as constant as any, and may be long.
+            if rows.len() == 1 {
+                let lengths = Lengths::of(rows.lengths());
+                let bundled = self.bundle(rows, lengths, fewer(lengths.sum), sink);
+                if let Some(codec) = bundled {
+                    return codec;
+                }
+            }
+            constant::encode(rows, sink);
+            return TextCodec::Constant;
         }
         let lengths = Lengths::of(rows.lengths());
         let mut draft = Draft::Plain;
@@ -204,10 +213,9 @@ impl TextEncoder {
             bytes_max = fewer(alphabet.bytes());
             draft = Draft::Alphabet(alphabet);
         }
-        if let Some(bundles) = self.bundles.draft(rows, lengths, bytes_max) {
-            // Nothing is looked for in what is long: that takes too much time for what it finds.
-            bundles.encode(rows, sink);
-            return TextCodec::Bundles;
+        // Nothing is looked for in what is long: that takes too much time for what it finds.
+        if let Some(codec) = self.bundle(rows, lengths, bytes_max, sink) {
+            return codec;
         }
         if !self.grammar.paid()
             && let Some(symbols) = self.symbols.draft(rows, lengths.sum, bytes_max)
@@ -221,25 +229,17 @@ impl TextEncoder {
         draft.encode(rows, sink)
     }
 
-    /// Encodes cells that are all equal. One alone is, too, and may be long.
-    fn encode_constant(&mut self, rows: TextRows<'_>, sink: &mut Sink<'_>) -> TextCodec {
-        let bundle = match rows.len() {
-            1 => {
-                let lengths = Lengths::of(rows.lengths());
-                self.bundles.draft(rows, lengths, fewer(lengths.sum))
-            }
-            _ => None,
-        };
-        match bundle {
-            Some(bundle) => {
-                bundle.encode(rows, sink);
-                TextCodec::Bundles
-            }
-            None => {
-                constant::encode(rows, sink);
-                TextCodec::Constant
-            }
-        }
+    /// Encodes long cells as bundles, if that takes fewer than `bytes_max` bytes.
+    fn bundle(
+        &mut self,
+        rows: TextRows<'_>,
+        lengths: Lengths,
+        bytes_max: usize,
+        sink: &mut Sink<'_>,
+    ) -> Option<TextCodec> {
+        let draft = self.bundles.draft(rows, lengths, bytes_max)?;
+        draft.encode(rows, sink);
+        Some(TextCodec::Bundles)
     }
 }
 
@@ -295,8 +295,8 @@ impl Draft<'_> {
 /// Front coding is taken if it needs no more than so many percent of the cells as they are.
 const PREFIXES_PERCENT_MAX: usize = 90;
 
-/// Characters of an alphabet, bundles, symbols and a grammar are taken if they need no more than so many percent of the next
-/// best codec's bytes.
+/// Characters of an alphabet, bundles, symbols and a grammar are taken if they need no more than so many percent of
+/// the next best codec's bytes.
 const PIECES_PERCENT_MAX: usize = 85;
 
 /// So many of a codec's bytes that one that takes longer to decode has to need fewer.

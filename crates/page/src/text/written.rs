@@ -1,5 +1,8 @@
 //! For tests: what a codec wrote, read in every way.
 
+use proptest::prelude::*;
+use proptest::sample::Index;
+
 use super::{Text, TextCells, TextCodec, TextRows};
 use crate::cursor::Cursor;
 use crate::error::PageError;
@@ -16,6 +19,11 @@ pub(super) fn with_rows<T>(cells: &[Vec<u8>], use_of: impl FnOnce(TextRows<'_>) 
         offsets: &offsets,
         bytes: &cells.concat(),
     })
+}
+
+/// Bytes that are overwritten, and with what.
+pub(super) fn any_damage() -> impl Strategy<Value = Vec<(Index, u8)>> {
+    proptest::collection::vec((any::<Index>(), any::<u8>()), 1..6)
 }
 
 /// A segment and the exception section behind it.
@@ -68,6 +76,14 @@ impl Written {
             }
         }
         Ok(cells)
+    }
+
+    /// Overwrites bytes of the segment.
+    pub(super) fn damage(&mut self, damage: &[(Index, u8)]) {
+        for (at, byte) in damage {
+            let at = at.index(self.segment.len());
+            self.segment[at] = *byte;
+        }
     }
 
     /// Reads everything; only the absence of a panic counts.

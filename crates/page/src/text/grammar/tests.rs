@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::written::{Written, with_rows};
+use super::super::written::{Written, any_damage, with_rows};
 use super::super::{TextCells, TextCodec};
 use super::{Draft, Memory};
 use crate::cursor::put_unsigned;
@@ -253,13 +253,10 @@ proptest! {
     #[test]
     fn damage_never_panics(
         cells in any_cells(),
-        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+        damage in any_damage(),
     ) {
         let mut written = write(&encode(&mut Memory::default(), &cells));
-        for (at, byte) in damage {
-            let at = at.index(written.segment.len());
-            written.segment[at] = byte;
-        }
+        written.damage(&damage);
         written.read_all();
     }
 

@@ -126,6 +126,16 @@ impl Table {
         }
     }
 
+    /// Whether it may have been stopped because a label of an enum was renamed. A multiset's row that goes is
+    /// looked for by its cells; the log has shown it with the new name, and we have the old one:
+    ///
+    /// ```text
+    ///   insert 'ok'   rename 'ok' to 'fine'   delete 'fine' ─ not there   labels are compared
+    /// ```
+    fn may_be_stopped_by_label(&self, now: &ListedTable) -> bool {
+        self.sink.is_multiset() && drift::has_renamed_label(&self.replicated.wire, now)
+    }
+
     fn relation(&self) -> u32 {
         self.replicated.wire.relation
     }
@@ -283,12 +293,17 @@ impl Changes {
             let table = &self.tables[index];
             let (relation, name) = (table.relation(), &table.replicated.schema.name);
             let is_cut_off = table.replicated.copying && table.copy.is_none();
+            let listed = published.iter().find(|listed| listed.relation == relation);
             if table.replicated.stopped {
-                self.look_for_label(index, &published)?;
+                if let Some(now) = listed
+                    && table.may_be_stopped_by_label(now)
+                {
+                    self.compare_listed(index, now)?;
+                }
                 continue;
             }
             let is_new = |listed: &ListedTable| self.index_of(listed.relation).is_none();
-            if let Some(now) = published.iter().find(|listed| listed.relation == relation) {
+            if let Some(now) = listed {
                 if is_cut_off {
                     self.copy_once_more(index)?;
                 } else if now.name != *name {
@@ -333,31 +348,6 @@ impl Changes {
             self.step(Step::Labels { index, labels });
         }
         Ok(())
-    }
-
-    /// Copies a stopped multiset again whose enums have a renamed label. The log has shown rows with the new name
-    /// that we have with the old one, and a row that went was looked for in vain:
-    ///
-    /// ```text
-    ///   insert 'ok'   rename 'ok' to 'fine'   delete 'fine' ─ not there   labels are compared
-    /// ```
-    fn look_for_label(
-        &mut self,
-        index: usize,
-        published: &[ListedTable],
-    ) -> Result<(), ChangesError> {
-        let table = &self.tables[index];
-        let (relation, wire) = (table.relation(), &table.replicated.wire);
-        let listed = published.iter().find(|listed| listed.relation == relation);
-        let is_renamed = |now| drift::has_renamed_label(wire, now);
-        if !table.sink.is_multiset() || !listed.is_some_and(is_renamed) {
-            return Ok(());
-        }
-        let name = &table.replicated.schema.name;
-        self.warnings.push(format!(
-            "table {name} is copied again: a label of an enum was renamed"
-        ));
-        self.copy_once_more(index)
     }
 
     /// The first change of a table that is not ours: what it brings is left out. Where the table has
