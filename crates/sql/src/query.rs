@@ -8,7 +8,6 @@
 //!
 //! Dropping the stream, the statement timeout and a cancel request all end the task.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
@@ -21,9 +20,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::{
-    Expr as AstExpr, Query as AstQuery, Statement as Ast, visit_expressions,
-};
+use datafusion::sql::sqlparser::ast::{Expr as AstExpr, Query as AstQuery, Statement as Ast};
 use futures::StreamExt;
 use lsm::Snapshot;
 use tokio::sync::{mpsc, oneshot};
@@ -37,6 +34,7 @@ use crate::functions::session::{SessionFacts, is_position};
 use crate::interrupt::Interrupt;
 use crate::outcome::{Description, ParameterType, RowStream};
 use crate::pg_type;
+use crate::rewrite::walk::any_expression;
 use crate::rewrite::written_columns::{WriteOut, written_out};
 use crate::rewrite::{
     column_names, empty_tables, lateral_joins, numbers, scalar_subqueries, set_comparisons,
@@ -128,11 +126,10 @@ fn is_about_names(error: &SqlError) -> bool {
 
 /// Whether a statement calls `hedgerow.position()`.
 fn asks_for_position(statement: &Ast) -> bool {
-    let found = visit_expressions(statement, |expression| match expression {
-        AstExpr::Function(call) if is_position(&call.name.to_string()) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
+    any_expression(statement, |expression| match expression {
+        AstExpr::Function(call) => is_position(&call.name.to_string()),
+        _ => false,
+    })
 }
 
 /// A running query.

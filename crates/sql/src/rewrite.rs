@@ -15,7 +15,7 @@
 //! * [`written_columns`]: joins by names, and `*`; it asks what columns tables have, when the statement is planned.
 //! * [`row_membership`]: rows among the rows of a subquery.
 //! * [`function_call`], [`casts`], [`operation`], [`made_queries`]: calls, casts, operations and queries as the parser would give them.
-//! * [`names_columns`]: what an expression depends on.
+//! * [`names_columns`]: what an expression depends on. [`walk`]: how all of them go through a tree.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
@@ -57,3 +57,4 @@ pub(crate) mod tokens;
 pub(crate) mod value_lists;
 pub(crate) mod whole_rows;
 pub(crate) mod written_columns;
+pub(crate) mod walk;

@@ -15,10 +15,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement as Ast,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 
 use super::function_call::call;
+use super::walk::walk_mut;
 
 /// The name of the function.
 pub(crate) const ARRAY_OF: &str = "array_of";
@@ -43,7 +44,7 @@ const FUNCTIONS: [(&str, usize); 13] = [
 /// Puts the calls where an array is an argument.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Arguments);
+    _ = walk_mut(statement, &mut Arguments);
 }
 
 struct Arguments;

@@ -12,16 +12,17 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, GroupByExpr,
     Ident, LambdaFunction, LambdaFunctionParameter, LambdaSyntax, ObjectName, OneOrManyWithParens,
     OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast,
-    TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+    TableAlias, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 
 use super::function_call::call;
 use super::names_columns::names_columns;
+use super::walk::walk_mut;
 
 /// Puts what DataFusion knows in the place of every array out of a subquery.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Collector);
+    _ = walk_mut(statement, &mut Collector);
 }
 
 struct Collector;

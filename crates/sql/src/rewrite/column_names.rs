@@ -13,8 +13,10 @@ use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, Function, Ident, Query, Select, SelectItem,
-    SetExpr, Statement as Ast, Value, VisitMut, VisitorMut,
+    SetExpr, Statement as Ast, Value, VisitorMut,
 };
+
+use super::walk::walk_mut;
 
 /// Stands between a name and its number.
 const MARK: char = '\u{1}';
@@ -28,7 +30,7 @@ const NAMELESS: &str = "?column?";
 /// Gives every unnamed expression in a select list its name.
 pub(crate) fn add(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Namer);
+    _ = walk_mut(statement, &mut Namer);
 }
 
 /// The result's columns without marks.

@@ -14,15 +14,16 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Statement as Ast, UnaryOperator, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    BinaryOperator, Expr, Statement as Ast, UnaryOperator, Value, Visitor, VisitorMut,
 };
+
+use super::walk::{walk, walk_mut};
 
 /// Has each comparison end where it does in PostgreSQL.
 pub(crate) fn rewrite(statement: &mut Ast) {
-    if Visit::visit(statement, &mut Finder).is_break() {
+    if walk(statement, &mut Finder).is_break() {
         // This visitor never breaks off.
-        _ = VisitMut::visit(statement, &mut Mender);
+        _ = walk_mut(statement, &mut Mender);
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
         let mut rewritten = parsed(condition);
         rewrite(&mut rewritten);
         let mut meant = parsed(meaning);
-        _ = VisitMut::visit(&mut meant, &mut Unnested);
+        _ = walk_mut(&mut meant, &mut Unnested);
         assert_eq!(rewritten, meant, "{condition}");
     }
 

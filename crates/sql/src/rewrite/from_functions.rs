@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArg, FunctionArguments, Ident, ObjectName,
     ObjectNamePart, Query, SelectItem, SetExpr, Statement as Ast, TableAlias, TableAliasColumnDef,
-    TableFactor, TableWithJoins, UnaryOperator, Value, VisitMut, VisitorMut,
+    TableFactor, TableWithJoins, UnaryOperator, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -23,6 +23,7 @@ use super::made_queries::{read, select};
 use super::moments;
 use super::names_columns::names_columns;
 use super::row_functions::{self, GENERATE_SERIES, UNNEST};
+use super::walk::walk_mut;
 
 /// Functions that give rows.
 const SERIES: [&str; 3] = [GENERATE_SERIES, "range", UNNEST];
@@ -36,7 +37,7 @@ const VALUES: [&str; 3] = ["string_to_array", "current_schemas", "current_settin
 /// Puts what DataFusion knows in the place of functions that are used as tables.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Tables);
+    _ = walk_mut(statement, &mut Tables);
 }
 
 struct Tables;
@@ -49,7 +50,7 @@ impl VisitorMut for Tables {
         values.add(&query.body);
         match values.0.is_empty() {
             true => ControlFlow::Continue(()),
-            false => query.visit(&mut values),
+            false => walk_mut(query, &mut values),
         }
     }
 

@@ -9,10 +9,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
-    Statement as Ast, VisitMut, VisitorMut,
+    Statement as Ast, VisitorMut,
 };
 
 use super::function_call::{arguments, call};
+use super::walk::walk_mut;
 
 /// An aggregate, the function of what it is given, and that of all of these.
 const AGGREGATES: [(&str, &str, &str); 4] = [
@@ -25,7 +26,7 @@ const AGGREGATES: [(&str, &str, &str); 4] = [
 /// Puts `array_agg` in the place of such aggregates.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Aggregates);
+    _ = walk_mut(statement, &mut Aggregates);
 }
 
 struct Aggregates;

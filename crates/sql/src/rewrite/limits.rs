@@ -5,13 +5,15 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Fetch, LimitClause, Query, Statement as Ast, Value, VisitMut, VisitorMut,
+    Expr, Fetch, LimitClause, Query, Statement as Ast, Value, VisitorMut,
 };
+
+use super::walk::walk_mut;
 
 /// Puts LIMIT in the place of FETCH.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Limits);
+    _ = walk_mut(statement, &mut Limits);
 }
 
 struct Limits;

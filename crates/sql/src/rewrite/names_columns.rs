@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Expr, Visitor};
+
+use super::walk::walk;
 
 /// Whether an expression names columns.
 pub(super) fn names_columns(expr: &Expr) -> bool {
@@ -17,5 +19,5 @@ pub(super) fn names_columns(expr: &Expr) -> bool {
             }
         }
     }
-    expr.visit(&mut Columns).is_break()
+    walk(expr, &mut Columns).is_break()
 }

@@ -26,13 +26,14 @@ use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_na
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, CharacterLength, DataType, Expr, Interval, ObjectName,
     ObjectNamePart, Statement as Ast, Subscript, TypedString, UnaryOperator, Value, ValueWithSpan,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 
 use super::casts::{INTERVAL, cast, is_quoted};
 use super::function_call::{arguments, call};
 use super::operation::{number, operation};
 use super::{calls, named_moments, overlaps};
+use super::walk::walk_mut;
 use crate::functions::types::characters;
 
 /// A function that is called without parentheses. The parser knows the others.
@@ -41,7 +42,7 @@ const CURRENT_SCHEMA: &str = "current_schema";
 /// Puts what DataFusion knows in the place of what it does not.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Operators);
+    _ = walk_mut(statement, &mut Operators);
 }
 
 struct Operators;

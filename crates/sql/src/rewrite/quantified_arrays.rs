@@ -12,16 +12,17 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Statement as Ast, Value, VisitMut, VisitorMut,
+    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Statement as Ast, Value, VisitorMut,
 };
 use protocol::encode::array;
 
 use super::casts::cast;
+use super::walk::walk_mut;
 
 /// Puts comparisons in the place of such arrays.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut QuantifiedArrays);
+    _ = walk_mut(statement, &mut QuantifiedArrays);
 }
 
 struct QuantifiedArrays;

@@ -10,14 +10,16 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Statement as Ast, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Statement as Ast, VisitorMut};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+
+use super::walk::walk_mut;
 
 /// Puts EXISTS in the place of such conditions.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Memberships);
+    _ = walk_mut(statement, &mut Memberships);
 }
 
 struct Memberships;

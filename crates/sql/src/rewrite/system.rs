@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, ObjectNamePart, Query, SetExpr, Statement as Ast, TableFactor, TableWithJoins, Value,
-    ValueWithSpan, VisitMut, VisitorMut,
+    ValueWithSpan, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::Token;
 use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
@@ -20,6 +20,8 @@ use datafusion_pg_catalog::sql::rules::{
     ResolveUnqualifiedIdentifier, RewriteArrayAnyAllOperation, RewritePgCatalogOperator,
     RewriteRegCastToSubquery, SqlStatementRewriteRule, StripCallableQualifier, StripCollate,
 };
+
+use super::walk::walk_mut;
 
 /// Types of names that stand for an object's id.
 const OBJECT_TYPES: &[&str] = &[
@@ -62,7 +64,7 @@ pub(crate) fn plainly(text: &str, statement: Ast) -> Ast {
     let rules = RULES.get_or_init(rules);
     // The visitor never breaks off.
     let mut statement = statement;
-    _ = statement.visit(&mut Simplifier);
+    _ = walk_mut(&mut statement, &mut Simplifier);
     rules
         .iter()
         .fold(statement, |statement, rule| rule.rewrite(statement))

@@ -21,8 +21,9 @@ use super::names_columns::names_columns;
 /// Puts queries in the place of such lists.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut ValueLists);
+    _ = walk_mut(statement, &mut ValueLists);
 }
+use super::walk::walk_mut;
 
 struct ValueLists;
 

@@ -23,11 +23,12 @@ use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan, ScalarUDF};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
     ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement as Ast, TableAlias, TableFactor,
-    TableWithJoins, Value, VisitMut, VisitorMut,
+    TableWithJoins, Value, VisitorMut,
 };
 
 use super::column_names::{folded, unmarked};
 use super::function_call::call_with;
+use super::walk::walk_mut;
 use crate::error::{SqlError, code};
 use crate::functions::rows::{Row, WHOLE_ROW};
 
@@ -51,7 +52,7 @@ const FUNCTIONS: [&str; 13] = [
 /// Puts a call in the place of the name of a table where a value is wanted.
 pub(crate) fn rewrite(statement: &mut Ast) {
     // The visitor never breaks off.
-    _ = statement.visit(&mut Selects);
+    _ = walk_mut(statement, &mut Selects);
 }
 
 struct Selects;
@@ -66,7 +67,7 @@ impl VisitorMut for Selects {
             return ControlFlow::Continue(());
         }
         tables.in_select_list(select);
-        select.visit(&mut tables)
+        walk_mut(select, &mut tables)
     }
 }
 

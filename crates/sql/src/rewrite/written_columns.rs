@@ -25,14 +25,15 @@ use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Cte, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
     OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    Statement as Ast, TableAlias, TableFactor, TableWithJoins, Value, Visit, VisitMut, Visitor,
-    VisitorMut, WildcardAdditionalOptions, With,
+    Statement as Ast, TableAlias, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
+    WildcardAdditionalOptions, With,
 };
 
 use super::column_names::{folded, name_select};
 use super::function_call::call;
 use super::made_queries::select;
 use super::operation::binary;
+use super::walk::{walk, walk_mut};
 use crate::error::{SqlError, code};
 
 /// What is written out.
@@ -56,7 +57,7 @@ pub(crate) fn written_out(
     what: WriteOut,
     columns: impl FnMut(Query) -> Result<Vec<String>, SqlError>,
 ) -> Result<Cow<'_, Ast>, SqlError> {
-    if statement.visit(&mut Search(what)).is_continue() {
+    if walk(statement, &mut Search(what)).is_continue() {
         return Ok(Cow::Borrowed(statement));
     }
     let mut statement = statement.clone();
@@ -70,7 +71,7 @@ pub(crate) fn written_out(
         columns: &mut columns,
         depth: 0,
     };
-    match VisitMut::visit(&mut statement, &mut inner) {
+    match walk_mut(&mut statement, &mut inner) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(Cow::Owned(statement)),
     }
@@ -183,7 +184,7 @@ impl<C: FnMut(Query) -> Result<Vec<String>, SqlError>> Columns<C> {
             columns: self,
             depth: 0,
         };
-        if let ControlFlow::Break(error) = VisitMut::visit(&mut query.body, &mut inner) {
+        if let ControlFlow::Break(error) = walk_mut(&mut query.body, &mut inner) {
             return Err(error);
         }
         let merged = self.body(&mut query.body)?;
@@ -230,7 +231,7 @@ impl<C: FnMut(Query) -> Result<Vec<String>, SqlError>> Columns<C> {
             .flat_map(|item| items(item, &columns, &all, &merged))
             .collect();
         // The visitor never breaks off.
-        _ = VisitMut::visit(
+        _ = walk_mut(
             select,
             &mut Replace {
                 merged: &merged,
@@ -565,7 +566,7 @@ fn order_by(query: &mut Query, merged: &[Column]) {
             continue;
         }
         // The visitor never breaks off.
-        _ = VisitMut::visit(by, &mut Replace { merged, depth: 0 });
+        _ = walk_mut(by, &mut Replace { merged, depth: 0 });
     }
 }
 
