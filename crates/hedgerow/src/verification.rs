@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use replication::postgres::PostgresConfig;
-use replication::postgres::verify::{VerifyRequest, verify};
-use replication::primary::{Clients, PrimaryTable, PrimaryVerification};
+use replication::postgres::verify::{VerifyError, VerifyRequest, verify};
+use replication::primary::{Clients, PrimaryTable, PrimaryVerification, verify as by_primary};
 use replication::source::Stop;
 use replication::verdict::TableVerdict;
 use sql::SqlError;
@@ -22,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const OBJECT_IN_USE: &str = "55006";
 /// SQLSTATE for a source that fails us.
 const SOURCE_FAILED: &str = "08000";
+/// SQLSTATE for a value of the source's that cannot be read.
+const BAD_VALUE: &str = "22000";
+/// SQLSTATE for a replica that is not there yet.
+const NOT_THERE_YET: &str = "55000";
 
 /// Verifications of a node's tables against their PostgreSQL source.
 pub fn of_postgres(node: &Node, source: PostgresConfig) -> VerifyRows {
@@ -36,7 +40,7 @@ pub fn of_postgres(node: &Node, source: PostgresConfig) -> VerifyRows {
             patience: PATIENCE,
             stop,
         };
-        let position = verify(&request, each).map_err(|error| error.to_string())?;
+        let position = verify(&request, each).map_err(|error| refused(&error))?;
         tracing::debug!(%position, "verified");
         Ok(())
     })
@@ -54,15 +58,32 @@ pub fn of_primary(node: &Node, clients: Clients, tables: Vec<PrimaryTable>) -> V
     };
     one_at_a_time(move |stop, each| {
         let verified = verification.run(stop, each);
-        verified.map_err(|error| error.to_string())
+        verified.map_err(|error| match &error {
+            by_primary::VerifyError::Store(error) => SqlError::from_store(error, None),
+            by_primary::VerifyError::Behind { .. } => {
+                SqlError::new(NOT_THERE_YET, error.to_string())
+            }
+            _ => SqlError::new(SOURCE_FAILED, error.to_string()),
+        })
     })
 }
 
+/// Why the comparison ended, as a client is told.
+fn refused(error: &VerifyError) -> SqlError {
+    let code = match error {
+        VerifyError::Store(error) => return SqlError::from_store(error, None),
+        VerifyError::Source(_) => SOURCE_FAILED,
+        VerifyError::Row { .. } => BAD_VALUE,
+        VerifyError::Behind { .. } => NOT_THERE_YET,
+    };
+    SqlError::new(code, error.to_string())
+}
+
 /// Compares all tables, tells each verdict, and why it cannot go on.
-type Verify = dyn Fn(&Stop, &mut dyn FnMut(TableVerdict)) -> Result<(), String> + Send + Sync;
+type Verify = dyn Fn(&Stop, &mut dyn FnMut(TableVerdict)) -> Result<(), SqlError> + Send + Sync;
 
 fn one_at_a_time(
-    verify: impl Fn(&Stop, &mut dyn FnMut(TableVerdict)) -> Result<(), String> + Send + Sync + 'static,
+    verify: impl Fn(&Stop, &mut dyn FnMut(TableVerdict)) -> Result<(), SqlError> + Send + Sync + 'static,
 ) -> VerifyRows {
     let (verify, running): (Arc<Verify>, _) = (Arc::new(verify), Arc::new(AtomicBool::new(false)));
     Arc::new(move || {
@@ -108,7 +129,7 @@ fn send_verdicts(verify: &Verify, sender: &VerdictSender) {
     });
     if let Err(error) = result {
         // Nobody may be there to hear it.
-        _ = sender.blocking_send(Err(SqlError::new(SOURCE_FAILED, error)));
+        _ = sender.blocking_send(Err(error));
     }
 }
 

@@ -52,6 +52,9 @@ fn a_flipped_byte_is_named_never_served_and_repaired() -> Result<()> {
         flip(segment, offset)?;
         replica.hedgerow.start_again()?;
         let context = || format!("byte {offset} of {length} of {} flipped", segment.display());
+        if number % 2 == 1 {
+            check_verdicts(&mut replica).with_context(context)?;
+        }
         refused += check_flipped(&mut replica, segment, &expected).with_context(context)?;
         // The table is copied again by itself.
         wait_for("both tables to be whole", || {
@@ -66,6 +69,17 @@ fn a_flipped_byte_is_named_never_served_and_repaired() -> Result<()> {
     wait_for("all tables to be whole", || {
         replica.hedgerow.verify().map(drop).map(Some)
     })
+}
+
+/// A table in which the comparison meets damage has its verdict, as the others have.
+fn check_verdicts(replica: &mut Replica) -> Result<()> {
+    replica.hedgerow.wait_ready()?;
+    let output = replica.hedgerow.run(&["verify"])?;
+    let verdicts = String::from_utf8_lossy(&output.stdout);
+    for table in ["public.a", "public.b"] {
+        ensure!(verdicts.contains(table), "none of {table}: {verdicts}");
+    }
+    Ok(())
 }
 
 /// With one segment damaged: how many tables were refused.

@@ -176,20 +176,29 @@ impl<'a> Verifier<'a> {
         if !same_columns(&entry.schema, published) {
             return not_compared("the table has other columns at the source");
         }
-        let chunks = (published.bytes / CHUNK_BYTES).clamp(CHUNKS.0, CHUNKS.1) as usize;
+        match self.compare(&TableSide { entry, published }) {
+            // Meeting the damage is what has the table copied again; the others can be compared.
+            Err(VerifyError::Store(damage @ StoreError::Corrupt { .. })) => {
+                not_compared(&damage.to_string())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn compare(&mut self, side: &TableSide<'_>) -> Result<TableVerdict, VerifyError> {
+        let chunks = (side.published.bytes / CHUNK_BYTES).clamp(CHUNKS.0, CHUNKS.1) as usize;
         let mut source = TableDigest::new(chunks);
-        let side = TableSide { entry, published };
-        self.read_source(&side, |_, _, hash| source.add(hash))?;
+        self.read_source(side, |_, _, hash| source.add(hash))?;
         let mut replica = TableDigest::new(chunks);
-        self.read_replica(&side, |_, _, hash| replica.add(hash))?;
+        self.read_replica(side, |_, _, hash| replica.add(hash))?;
         let suspects = source.differing(&replica);
         Ok(TableVerdict {
-            table: name,
+            table: side.entry.schema.name.clone(),
             equal: suspects.is_empty(),
             source_rows: source.rows(),
             rows: replica.rows(),
-            position,
-            differing: self.name_differing(&side, chunks, &suspects)?,
+            position: self.snapshot.position(),
+            differing: self.name_differing(side, chunks, &suspects)?,
             reason: None,
         })
     }

@@ -88,7 +88,15 @@ impl PrimaryVerification {
             }
         };
         for (table, &(source_rows, digest)) in self.tables.iter().zip(&inspection.tables) {
-            each(self.compare(&snapshot, table, source_rows, digest, stop)?);
+            let verdict = match self.compare(&snapshot, table, source_rows, digest, stop) {
+                // The others can be compared.
+                Err(VerifyError::Store(damage @ StoreError::Corrupt { .. })) => {
+                    let name = table.schema.name.clone();
+                    not_compared(name, snapshot.position(), &damage.to_string())
+                }
+                verdict => verdict?,
+            };
+            each(verdict);
         }
         Ok(())
     }
