@@ -32,7 +32,7 @@
 //! * [`ordered_sets`], [`distinct_order`]: aggregates of values in an order.
 //! * [`only_element`]: the value of a subquery.
 //! * [`short_decimals`]: arithmetic of decimals that fit in 64 bits.
-//! * [`aggregates`], [`decimal_sums`], [`short_sums`], [`widened`]: `sum` and `avg`.
+//! * [`aggregates`], [`decimal_sums`], [`interval_sums`], [`short_sums`], [`widened`]: `sum` and `avg`.
 
 pub(crate) mod aggregates;
 pub(crate) mod array_of;
@@ -55,6 +55,7 @@ pub(crate) mod extract;
 pub(crate) mod float_division;
 mod float_domains;
 mod from_char;
+mod interval_sums;
 mod interval_text;
 pub(crate) mod intervals;
 pub(crate) mod json;

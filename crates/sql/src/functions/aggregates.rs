@@ -7,15 +7,15 @@
 //! | numeric | numeric | numeric |
 //! | real | real | double precision |
 //! | double precision | double precision | double precision |
-//! | interval | DataFusion's | DataFusion's |
+//! | interval | interval | interval |
 //!
 //! DataFusion would wrap sums around silently and round averages to four more digits than
-//! their argument has.
+//! their argument has; of intervals it has no average.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{
-    DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, i256,
+    DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, IntervalUnit, i256,
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
@@ -28,10 +28,13 @@ use datafusion::logical_expr::{
 };
 
 use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
+use super::interval_sums::{self, IntervalSums};
 use super::quotient::{Digits, quotient_type};
 use super::short_sums;
 use super::widened::{Widened, sum_of, wide};
 use crate::error::SqlError;
+
+const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 /// The name of `sum` in plans.
 pub(crate) const SUM: &str = "exact_sum";
@@ -80,7 +83,7 @@ impl ExactAggregate {
         }
     }
 
-    /// DataFusion's own, for arguments other than decimals.
+    /// DataFusion's own, for arguments other than decimals and intervals.
     fn inexact(&self) -> &dyn AggregateUDFImpl {
         match self.kind {
             Kind::Sum => &self.sum,
@@ -90,6 +93,13 @@ impl ExactAggregate {
 
     fn undefined(&self, arguments: &[DataType]) -> SqlError {
         SqlError::undefined_function(&self.aliases[0], arguments)
+    }
+
+    fn of_intervals(&self) -> IntervalSums {
+        IntervalSums::new(match self.kind {
+            Kind::Sum => interval_sums::Outcome::Sum,
+            Kind::Average => interval_sums::Outcome::Average,
+        })
     }
 
     fn outcome(&self, result: &DataType) -> Outcome {
@@ -152,12 +162,15 @@ impl AggregateUDFImpl for ExactAggregate {
             }
             (_, DataType::Null) => DataType::Float64,
             (_, number) if number.is_floating() => DataType::Float64,
-            (_, DataType::Interval(_) | DataType::Duration(_)) => argument.clone(),
+            (_, DataType::Interval(_) | DataType::Duration(_)) => INTERVAL,
             _ => return Err(self.undefined(arguments).into()),
         }])
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        if arguments[0] == INTERVAL {
+            return Ok(INTERVAL);
+        }
         if let Some(sum) = sum_of(&arguments[0]) {
             return Ok(sum);
         }
@@ -186,6 +199,9 @@ impl AggregateUDFImpl for ExactAggregate {
     }
 
     fn state_fields(&self, mut args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        if *args.input_fields[0].data_type() == INTERVAL {
+            return Ok(interval_sums::state_fields(args.name));
+        }
         if let Some(wide) = wide(args.input_fields[0].data_type()) {
             args.return_field = retyped(&args.return_field, wide);
         }
@@ -230,6 +246,14 @@ impl AggregateUDFImpl for ExactAggregate {
                     *scale, outcome, result,
                 )))
             }
+            (&INTERVAL, false) => Ok(Box::new(self.of_intervals())),
+            (&INTERVAL, true) => {
+                let what = format!(
+                    "{}(DISTINCT interval) beside other aggregates",
+                    self.aliases[0]
+                );
+                Err(SqlError::not_supported(what).into())
+            }
             (argument, _) => match wide(argument) {
                 Some(wide) => {
                     let sums = self.inexact().accumulator(widened(args, wide))?;
@@ -242,7 +266,7 @@ impl AggregateUDFImpl for ExactAggregate {
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let argument = args.expr_fields[0].data_type();
-        if argument.is_decimal() {
+        if argument.is_decimal() || *argument == INTERVAL {
             return self.accumulator(args);
         }
         let Some(wide) = wide(argument) else {
@@ -256,7 +280,7 @@ impl AggregateUDFImpl for ExactAggregate {
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
         match args.expr_fields[0].data_type() {
-            DataType::Decimal128(..) | DataType::Decimal256(..) => !args.is_distinct,
+            DataType::Decimal128(..) | DataType::Decimal256(..) | &INTERVAL => !args.is_distinct,
             argument => match wide(argument) {
                 Some(wide) => self
                     .inexact()
@@ -279,6 +303,7 @@ impl AggregateUDFImpl for ExactAggregate {
             DataType::Decimal256(_, scale) => Ok(Box::new(DecimalSums::<Decimal256Type>::new(
                 *scale, outcome, result,
             ))),
+            &INTERVAL => Ok(Box::new(self.of_intervals())),
             argument => match wide(argument) {
                 Some(wide) => {
                     let args = widened(args, wide);

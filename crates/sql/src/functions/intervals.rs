@@ -118,31 +118,33 @@ impl Intervals {
         if self.operation == Operation::Divide && number == 0.0 {
             return Err(SqlError::new(code::DIVISION_BY_ZERO, "division by zero").into());
         }
-        let overflow = || SqlError::new(code::DATETIME_FIELD_OVERFLOW, "interval out of range");
-        let months = of(f64::from(interval.months));
-        let days = of(f64::from(interval.days));
-        let (whole_months, whole_days) = (whole(months), whole(days));
-        let (Some(whole_months), Some(whole_days)) = (whole_months, whole_days) else {
-            return Err(overflow().into());
-        };
-        let rest_of_month = rounded((months - f64::from(whole_months)) * DAYS_OF_MONTH);
-        let more_days = rest_of_month.trunc();
-        let rest_of_days = days - f64::from(whole_days) + rest_of_month - more_days;
-        let seconds = rounded(rest_of_days * DAY_SECONDS);
-        let carried = (seconds / DAY_SECONDS).trunc();
+        let [months, days] = [interval.months, interval.days].map(|part| of(f64::from(part)));
         let micros = of(interval.nanoseconds as f64 / 1_000.0);
-        let micros = (micros + (seconds - carried * DAY_SECONDS) * 1e6).round_ties_even();
-        let days = whole(f64::from(whole_days) + more_days + carried);
-        let nanoseconds = micros * 1_000.0;
-        match days {
-            Some(days) if nanoseconds.abs() < i64::MAX as f64 => Ok(IntervalMonthDayNano {
-                months: whole_months,
-                days,
-                nanoseconds: micros as i64 * 1_000,
-            }),
-            _ => Err(overflow().into()),
-        }
+        let interval = carried(months, days, micros).ok_or_else(out_of_range)?;
+        Ok(interval)
     }
+}
+
+/// There is no interval so long.
+pub(super) fn out_of_range() -> SqlError {
+    SqlError::new(code::DATETIME_FIELD_OVERFLOW, "interval out of range")
+}
+
+/// An interval of parts with fractions: those of months become days, those of days microseconds.
+pub(super) fn carried(months: f64, days: f64, micros: f64) -> Option<IntervalMonthDayNano> {
+    let (whole_months, whole_days) = (whole(months)?, whole(days)?);
+    let rest_of_month = rounded((months - f64::from(whole_months)) * DAYS_OF_MONTH);
+    let more_days = rest_of_month.trunc();
+    let rest_of_days = days - f64::from(whole_days) + rest_of_month - more_days;
+    let seconds = rounded(rest_of_days * DAY_SECONDS);
+    let full_days = (seconds / DAY_SECONDS).trunc();
+    let micros = (micros + (seconds - full_days * DAY_SECONDS) * 1e6).round_ties_even();
+    let days = whole(f64::from(whole_days) + more_days + full_days)?;
+    (micros.abs() * 1_000.0 < i64::MAX as f64).then_some(IntervalMonthDayNano {
+        months: whole_months,
+        days,
+        nanoseconds: micros as i64 * 1_000,
+    })
 }
 
 /// The integer part, if it is one of 32 bits.
@@ -228,17 +230,39 @@ impl ScalarUDFImpl for Span {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        computed(&args, |rows| {
-            let intervals = args.args[0].to_array(rows)?;
-            let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
-            let span = |interval: IntervalMonthDayNano| {
-                let days = i128::from(interval.months) * 30 + i128::from(interval.days);
-                days * i128::from(DAY_US) + i128::from(interval.nanoseconds / 1_000)
-            };
-            let spans: Decimal128Array = intervals.unary(span);
-            Ok(Arc::new(spans.with_precision_and_scale(SPAN_DIGITS, 0)?))
-        })
+        computed(&args, |rows| spans(&args.args[0].to_array(rows)?))
     }
+}
+
+/// The lengths of intervals in microseconds.
+pub(super) fn spans(intervals: &ArrayRef) -> Result<ArrayRef> {
+    let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
+    let span = |interval: IntervalMonthDayNano| {
+        let days = i128::from(interval.months) * 30 + i128::from(interval.days);
+        days * i128::from(DAY_US) + i128::from(interval.nanoseconds / 1_000)
+    };
+    let spans: Decimal128Array = intervals.unary(span);
+    Ok(Arc::new(spans.with_precision_and_scale(SPAN_DIGITS, 0)?))
+}
+
+/// The interval so far on the way from one to another.
+pub(super) fn between(
+    low: IntervalMonthDayNano,
+    high: IntervalMonthDayNano,
+    part: f64,
+) -> Result<IntervalMonthDayNano, SqlError> {
+    let [months, days] = [(low.months, high.months), (low.days, high.days)]
+        .map(|(low, high)| (f64::from(high) - f64::from(low)) * part);
+    let micros = (high.nanoseconds as f64 - low.nanoseconds as f64) / 1_000.0 * part;
+    let way = carried(months, days, micros).ok_or_else(out_of_range)?;
+    let sum = || {
+        Some(IntervalMonthDayNano {
+            months: low.months.checked_add(way.months)?,
+            days: low.days.checked_add(way.days)?,
+            nanoseconds: low.nanoseconds.checked_add(way.nanoseconds)?,
+        })
+    };
+    sum().ok_or_else(out_of_range)
 }
 
 #[cfg(test)]

@@ -3,23 +3,25 @@
 //! | function | of | result |
 //! |---|---|---|
 //! | `percentile_disc(f)` | anything that sorts | the first value that `f` of all come up to |
-//! | `percentile_cont(f)` | numbers | double precision, between two values where need be |
+//! | `percentile_cont(f)` | numbers, intervals | double precision or interval, between two values where need be |
 //! | `mode()` | anything that sorts | the most frequent value, the first of several |
 //!
 //! NULLs do not count. DataFusion has neither the first nor the last, and its `percentile_cont` knows six digits of how
 //! far it is from one value to the next.
 //!
-//! All values of a group are kept until its end. Arrays of fractions, fractions that are not constant and intervals, which
-//! Arrow sorts by their months first, are refused.
+//! All values of a group are kept until its end. Intervals are sorted by their lengths. Arrays of fractions and fractions that are
+//! not constant are refused.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use datafusion::arrow::compute::{
-    SortOptions, concat, filter, is_not_null, partition, sort, sort_to_indices,
+    SortOptions, concat, filter, is_not_null, partition, sort_to_indices, take,
 };
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
+use datafusion::arrow::datatypes::{
+    DataType, Field, FieldRef, Float64Type, IntervalMonthDayNanoType, IntervalUnit,
+};
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -28,7 +30,14 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Signature, Volatility,
 };
 
+use super::intervals::{between, spans};
 use crate::error::{SqlError, code};
+
+const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
+
+fn is_interval(of: &DataType) -> bool {
+    matches!(of, DataType::Interval(_) | DataType::Duration(_))
+}
 
 /// Which of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,9 +77,7 @@ impl OrderedSet {
     fn value_type(&self, arguments: &[DataType]) -> Result<DataType, SqlError> {
         let value = &arguments[0];
         match self.kind {
-            _ if matches!(value, DataType::Interval(_) | DataType::Duration(_)) => Err(
-                SqlError::not_supported(format!("{} of intervals", self.name())),
-            ),
+            _ if is_interval(value) => Ok(INTERVAL),
             Kind::Continuous if value.is_numeric() || value.is_null() => Ok(DataType::Float64),
             Kind::Continuous => Err(self.undefined(arguments)),
             Kind::Discrete | Kind::Mode if value.is_null() => Err(SqlError::new(
@@ -140,7 +147,7 @@ impl AggregateUDFImpl for OrderedSet {
 
     /// The values' own, for it tells PostgreSQL's type; a description asks before the values become floats.
     fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        if self.kind == Kind::Continuous {
+        if self.kind == Kind::Continuous && !is_interval(fields[0].data_type()) {
             return Ok(Arc::new(Field::new(self.name(), DataType::Float64, true)));
         }
         let field = Field::clone(&fields[0])
@@ -217,41 +224,57 @@ impl Values {
         }
     }
 
+    /// By what values are sorted.
+    fn keys(&self, values: &ArrayRef) -> Result<ArrayRef> {
+        match is_interval(&self.data_type) {
+            true => spans(values),
+            false => Ok(values.clone()),
+        }
+    }
+
     /// The first value that the fraction of all come up to.
     fn discrete(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
         let place = whole(fraction * float(values.len())).max(1) - 1;
-        let order = sort_to_indices(values, Some(self.order), Some(place + 1))?;
+        let order = sort_to_indices(&self.keys(values)?, Some(self.order), Some(place + 1))?;
         let row = usize::try_from(order.value(place)).expect("counts rows in memory");
         ScalarValue::try_from_array(values, row)
     }
 
     fn continuous(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
-        let sorted = sort(values, Some(self.order))?;
-        let sorted = sorted.as_primitive::<Float64Type>();
-        let place = fraction * float(sorted.len() - 1);
-        let (low, high) = (
-            sorted.value(whole(place.floor())),
-            sorted.value(whole(place)),
-        );
-        let between = place - place.floor();
-        let value = if between == 0.0 {
-            low
-        } else {
-            low + between * (high - low)
+        let place = fraction * float(values.len() - 1);
+        let way = place - place.floor();
+        let order = sort_to_indices(&self.keys(values)?, Some(self.order), None)?;
+        let ends = [place.floor(), place].map(|place| {
+            usize::try_from(order.value(whole(place))).expect("counts rows in memory")
+        });
+        if is_interval(&self.data_type) {
+            let intervals = values.as_primitive::<IntervalMonthDayNanoType>();
+            let [low, high] = ends.map(|row| intervals.value(row));
+            let value = between(low, high, way)?;
+            return Ok(ScalarValue::IntervalMonthDayNano(Some(value)));
+        }
+        let numbers = values.as_primitive::<Float64Type>();
+        let [low, high] = ends.map(|row| numbers.value(row));
+        let value = match way {
+            0.0 => low,
+            way => low + way * (high - low),
         };
         Ok(ScalarValue::Float64(Some(value)))
     }
 
     /// The most frequent value.
     fn mode(&self, values: &ArrayRef) -> Result<ScalarValue> {
-        let sorted = sort(values, Some(self.order))?;
+        let keys = self.keys(values)?;
+        let order = sort_to_indices(&keys, Some(self.order), None)?;
+        let sorted = take(&keys, &order, None)?;
         let (mut most, mut place) = (0, 0);
         for equal in partition(std::slice::from_ref(&sorted))?.ranges() {
             if equal.len() > most {
                 (most, place) = (equal.len(), equal.start);
             }
         }
-        ScalarValue::try_from_array(&sorted, place)
+        let row = usize::try_from(order.value(place)).expect("counts rows in memory");
+        ScalarValue::try_from_array(values, row)
     }
 }
 
@@ -308,7 +331,8 @@ fn whole(rows: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::Int32Array;
+    use datafusion::arrow::array::{Int32Array, IntervalMonthDayNanoArray};
+    use datafusion::arrow::datatypes::IntervalMonthDayNano;
 
     use super::*;
 
@@ -346,6 +370,41 @@ mod tests {
             of(Kind::Discrete, 0.5, false, &[None]),
             ScalarValue::Int32(None)
         );
+    }
+
+    #[test]
+    fn intervals_are_sorted_by_their_lengths() {
+        let interval = |days, hours: i64| IntervalMonthDayNano {
+            months: 0,
+            days,
+            nanoseconds: hours * 3_600_000_000_000,
+        };
+        let of = |kind, fraction| {
+            let intervals = [
+                interval(1, 0),
+                interval(0, 48),
+                interval(0, 24),
+                interval(0, 30),
+            ];
+            let intervals: IntervalMonthDayNanoArray = intervals.map(Some).into_iter().collect();
+            let mut collected = Values {
+                kind,
+                fraction: Some(fraction),
+                order: SortOptions::default(),
+                data_type: INTERVAL,
+                parts: vec![Arc::new(intervals)],
+                bytes: 0,
+            };
+            match collected.evaluate().expect("sorts") {
+                ScalarValue::IntervalMonthDayNano(interval) => interval,
+                other => panic!("{other}"),
+            }
+        };
+        assert_eq!(of(Kind::Discrete, 0.75), Some(interval(0, 30)));
+        assert_eq!(of(Kind::Continuous, 1.0), Some(interval(0, 48)));
+        assert_eq!(of(Kind::Continuous, 5.0 / 6.0), Some(interval(0, 39)));
+        let most_frequent = of(Kind::Mode, 0.0).expect("there are some");
+        assert!([interval(1, 0), interval(0, 24)].contains(&most_frequent));
     }
 
     #[test]
