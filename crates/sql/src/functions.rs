@@ -18,11 +18,11 @@
 //! * [`from_char`]: `to_date` and `to_timestamp`.
 //! * [`justify`]: intervals whose parts are not longer than the next larger one.
 //! * [`to_number`]: numbers in texts, by the templates of [`to_char`].
-//! * [`regular_expressions`], [`like_escape`]: patterns; [`letter_case`]: `upper` and `lower`.
+//! * [`regular_expressions`], [`similar`], [`like_escape`]: patterns; [`pattern_words`]: what tells the engine of them.
+//! * [`letter_case`]: `upper` and `lower`.
 //! * [`chr`], [`encodings`]: characters and bytes.
 //! * [`width_bucket`]: the parts of a range. [`degrees`]: `sind` and its like.
 //! * [`float_domains`]: `ln`, `sqrt` and their like, where they have no value.
-//! * [`similar`]: SIMILAR TO.
 //! * [`text_in`]: texts as values of types that are stored as text. [`text_out`]: the texts of values.
 //! * [`timezone`]: AT TIME ZONE, by [`zone`].
 //! * [`rows`]: rows as values.
@@ -68,6 +68,7 @@ mod nullif;
 pub(crate) mod only_element;
 pub(crate) mod operators;
 mod ordered_sets;
+mod pattern_words;
 pub(crate) mod quotient;
 pub(crate) mod quoting;
 mod regular_expressions;
@@ -114,13 +115,11 @@ use float_domains::InDomain;
 use from_char::{FromChar, Wanted};
 use intervals::{Intervals, Operation};
 use letter_case::LetterCase;
-use like_escape::LikeEscape;
 use literals::LiteralRewrite;
 use nullif::NullifRewrite;
 use rows::Row;
 use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
-use similar::SimilarToEscape;
 use text_out::TextOutRewrite;
 use timezone::Timezone;
 use to_char::ToChar;
@@ -175,11 +174,9 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         ScalarUDF::from(Intervals::new(Operation::Age)),
         ScalarUDF::from(FromChar::new(Wanted::Date)),
         ScalarUDF::from(FromChar::new(Wanted::Moment)),
-        ScalarUDF::from(LikeEscape::new()),
         ScalarUDF::from(Row::of_values()),
         ScalarUDF::from(Row::of_some_table()),
         ScalarUDF::from(Sign::new()),
-        ScalarUDF::from(SimilarToEscape::new()),
         ScalarUDF::from(Timezone::new()),
         ScalarUDF::from(ToChar::new()),
         ScalarUDF::from(ToNumber::new()),
@@ -201,6 +198,9 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         state.register_udf(Arc::new(function))?;
     }
     for function in null_counts::functions() {
+        state.register_udf(Arc::new(function))?;
+    }
+    for function in pattern_words::functions() {
         state.register_udf(Arc::new(function))?;
     }
     for function in quoting::functions() {

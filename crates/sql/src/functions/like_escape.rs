@@ -5,49 +5,10 @@
 //! An escape character that ends the pattern is an error here, whatever the text is; to PostgreSQL only where a text is like the pattern
 //! up to there, and goes on.
 
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-};
-
-use super::similar::translated;
 use crate::error::{SqlError, code};
 
-/// The function.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LikeEscape {
-    signature: Signature,
-}
-
-impl LikeEscape {
-    pub(crate) fn new() -> Self {
-        Self {
-            signature: Signature::uniform(2, vec![DataType::Utf8], Volatility::Immutable),
-        }
-    }
-}
-
-impl ScalarUDFImpl for LikeEscape {
-    fn name(&self) -> &str {
-        "like_escape"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        translated(&args, escaped)
-    }
-}
-
 /// The pattern with backslashes in the place of `escape`.
-fn escaped(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
+pub(super) fn escaped(pattern: &str, escape: Option<char>) -> Result<String, SqlError> {
     let mut out = String::with_capacity(pattern.len());
     let mut is_escaped = false;
     for character in pattern.chars() {

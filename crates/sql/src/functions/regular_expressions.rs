@@ -1,13 +1,14 @@
-//! Functions of regular expressions: `regexp_match`, `regexp_matches`, `regexp_split_to_array`, `regexp_substr`, `regexp_count` and
-//! `regexp_instr`.
+//! Functions of regular expressions: `regexp_match`, `regexp_matches`, `regexp_split_to_array`, `regexp_substr`, `regexp_count`,
+//! `regexp_instr`, `regexp_like` and `regexp_replace`.
 //!
 //! A [`pattern`] is compiled once a batch, from PostgreSQL's [`syntax`]. Matches are counted as PostgreSQL counts them: one of nothing may
 //! follow another match. `regexp_matches` gives a list of what are rows in PostgreSQL.
 //!
-//! Does not: the operator `~`, `regexp_replace` and `regexp_like`, which are DataFusion's.
+//! Does not: the operator `~`, which is DataFusion's and gets its pattern [`in_engine_words`].
 
 mod flags;
 mod pattern;
+mod replacement;
 mod syntax;
 
 use std::collections::HashMap;
@@ -16,7 +17,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{Array, ArrayRef, Int32Array, ListBuilder, StringBuilder};
+use datafusion::arrow::array::{
+    Array, ArrayRef, BooleanArray, Int32Array, ListBuilder, StringArray, StringBuilder,
+};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::Result;
@@ -28,9 +31,10 @@ use super::constant_call::computed;
 use crate::error::{SqlError, code};
 use flags::Flags;
 use pattern::{Pattern, Span, behind};
+use replacement::Replacement;
 
 /// All of them.
-pub(crate) fn functions() -> [ScalarUDF; 6] {
+pub(crate) fn functions() -> [ScalarUDF; 8] {
     [
         Form::Match,
         Form::Matches,
@@ -38,6 +42,8 @@ pub(crate) fn functions() -> [ScalarUDF; 6] {
         Form::Part,
         Form::Count,
         Form::Place,
+        Form::Like,
+        Form::Replaced,
     ]
     .map(|form| {
         ScalarUDF::from(RegularExpression {
@@ -45,6 +51,11 @@ pub(crate) fn functions() -> [ScalarUDF; 6] {
             signature: Signature::user_defined(Volatility::Immutable),
         })
     })
+}
+
+/// PostgreSQL's pattern and the letters that say how it is meant, as a pattern of the engine's.
+pub(super) fn in_engine_words(pattern: &str, letters: &str) -> Result<String, SqlError> {
+    syntax::translated(pattern, Flags::new(letters)?)
 }
 
 /// What a function tells of matches.
@@ -61,6 +72,10 @@ enum Form {
     Count,
     /// Where one of them is, or a group of it.
     Place,
+    /// Whether there is one.
+    Like,
+    /// The text with something else in the place of one or all.
+    Replaced,
 }
 
 /// What an argument says.
@@ -68,6 +83,8 @@ enum Form {
 enum Parameter {
     Text,
     Pattern,
+    /// What is put in the place of a match.
+    Replacement,
     Flags,
     /// The character from which on matches are looked for.
     Start,
@@ -88,17 +105,32 @@ impl Form {
             Self::Part => "regexp_substr",
             Self::Count => "regexp_count",
             Self::Place => "regexp_instr",
+            Self::Like => "regexp_like",
+            Self::Replaced => "regexp_replace",
         }
     }
 
-    /// The parameters, of which all but the first two may be left out from the last one on.
-    fn parameters(self) -> &'static [Parameter] {
-        use Parameter::{Behind, Flags, Group, Pattern, Start, Text, Which};
+    /// The parameters for arguments of these types. All but those that are [`required`](Self::required) may be left out from the
+    /// last one on.
+    fn parameters(self, of: &[DataType]) -> &'static [Parameter] {
+        use Parameter::{Behind, Flags, Group, Pattern, Replacement, Start, Text, Which};
         match self {
-            Self::Match | Self::Matches | Self::Split => &[Text, Pattern, Flags],
+            Self::Match | Self::Matches | Self::Split | Self::Like => &[Text, Pattern, Flags],
+            Self::Replaced if of.get(3).is_some_and(DataType::is_integer) => {
+                &[Text, Pattern, Replacement, Start, Which, Flags]
+            }
+            Self::Replaced => &[Text, Pattern, Replacement, Flags],
             Self::Count => &[Text, Pattern, Start, Flags],
             Self::Part => &[Text, Pattern, Start, Which, Flags, Group],
             Self::Place => &[Text, Pattern, Start, Which, Behind, Flags, Group],
+        }
+    }
+
+    /// How many arguments there are at least.
+    fn required(self) -> usize {
+        match self {
+            Self::Replaced => 3,
+            _ => 2,
         }
     }
 
@@ -107,7 +139,8 @@ impl Form {
         match self {
             Self::Match | Self::Split => texts,
             Self::Matches => DataType::new_list(texts, true),
-            Self::Part => DataType::Utf8,
+            Self::Part | Self::Replaced => DataType::Utf8,
+            Self::Like => DataType::Boolean,
             Self::Count | Self::Place => DataType::Int32,
         }
     }
@@ -127,7 +160,7 @@ impl Parameter {
     /// The type in which an argument of one is taken; `None` where it is not.
     fn coerced(self, of: &DataType) -> Option<DataType> {
         match self {
-            Self::Text | Self::Pattern | Self::Flags => {
+            Self::Text | Self::Pattern | Self::Replacement | Self::Flags => {
                 (of.is_string() || of.is_null()).then_some(DataType::Utf8)
             }
             _ => (of.is_integer() || of.is_null()).then_some(DataType::Int32),
@@ -152,11 +185,11 @@ impl ScalarUDFImpl for RegularExpression {
     }
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        let parameters = self.form.parameters();
+        let parameters = self.form.parameters(arguments);
         let pairs = parameters.iter().zip(arguments);
         let coerced: Option<Vec<_>> = pairs.map(|(as_one, of)| as_one.coerced(of)).collect();
         coerced
-            .filter(|_| (2..=parameters.len()).contains(&arguments.len()))
+            .filter(|_| (self.form.required()..=parameters.len()).contains(&arguments.len()))
             .ok_or_else(|| SqlError::undefined_function(self.name(), arguments).into())
     }
 
@@ -174,6 +207,7 @@ impl ScalarUDFImpl for RegularExpression {
 /// The arguments of a batch.
 struct Arguments {
     form: Form,
+    parameters: &'static [Parameter],
     values: Vec<ArrayRef>,
     rows: usize,
     /// Rows of which an argument is NULL.
@@ -191,8 +225,11 @@ impl Arguments {
         let nulls = nulls.fold(None, |all: Option<NullBuffer>, nulls| {
             NullBuffer::union(all.as_ref(), nulls.as_ref())
         });
+        let types = values.iter().map(|values| values.data_type().clone());
+        let types: Vec<DataType> = types.collect();
         Ok(Self {
             form,
+            parameters: form.parameters(&types),
             values,
             rows,
             nulls,
@@ -200,9 +237,13 @@ impl Arguments {
     }
 
     fn values(&self, of: Parameter) -> Option<&ArrayRef> {
-        let mut parameters = self.form.parameters().iter();
+        let mut parameters = self.parameters.iter();
         let place = parameters.position(|parameter| *parameter == of)?;
         self.values.get(place)
+    }
+
+    fn texts(&self, of: Parameter) -> Option<&StringArray> {
+        self.values(of).map(|texts| texts.as_string::<i32>())
     }
 
     fn numbers(&self, of: Parameter) -> Option<&Int32Array> {
@@ -260,6 +301,15 @@ impl Arguments {
                 })?;
                 Ok(Arc::new(parts.finish()))
             }
+            Form::Like => {
+                let mut found = Vec::with_capacity(self.rows);
+                self.each(|row| {
+                    found.push(row.map(|row| row.pattern.matches(row.text, 0).next().is_some()));
+                    Ok(())
+                })?;
+                Ok(Arc::new(BooleanArray::from(found)))
+            }
+            Form::Replaced => Ok(Arc::new(self.replaced()?)),
             Form::Count | Form::Place => {
                 let mut counts = Vec::with_capacity(self.rows);
                 let numbers = Numbers::of(self);
@@ -281,14 +331,37 @@ impl Arguments {
         }
     }
 
+    /// The texts of all rows with the replacement in the place of what is matched.
+    fn replaced(&self) -> Result<StringArray, SqlError> {
+        let replacements = self.texts(Parameter::Replacement);
+        let numbers = Numbers::of(self);
+        let mut parsed: HashMap<&str, Replacement> = HashMap::new();
+        let mut replaced = StringBuilder::new();
+        let mut out = String::new();
+        self.each(|row| {
+            let (Some(row), Some(replacements)) = (row, replacements) else {
+                replaced.append_null();
+                return Ok(());
+            };
+            let replacement = replacements.value(row.row);
+            let replacement = parsed
+                .entry(replacement)
+                .or_insert_with(|| Replacement::new(replacement));
+            out.clear();
+            numbers.at(row.row)?.replace(row, replacement, &mut out);
+            replaced.append_value(&out);
+            Ok(())
+        })?;
+        Ok(replaced.finish())
+    }
+
     /// Hands out row by row, with its pattern; `None` for one with an argument that is NULL.
     fn each(
         &self,
         mut with: impl FnMut(Option<Row>) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
         let [texts, patterns] = [0, 1].map(|place: usize| self.values[place].as_string::<i32>());
-        let flags = self.values(Parameter::Flags);
-        let flags = flags.map(|flags| flags.as_string::<i32>());
+        let flags = self.texts(Parameter::Flags);
         let mut compiled = Patterns::new();
         for row in 0..self.rows {
             if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
@@ -316,7 +389,7 @@ impl Arguments {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(place) => {
                 let flags = Flags::new(letters)?;
-                if flags.global && self.form != Form::Matches {
+                if flags.global && !matches!(self.form, Form::Matches | Form::Replaced) {
                     return Err(self.form.not_global());
                 }
                 Ok(place.insert(Pattern::new(pattern, flags)?))
@@ -375,6 +448,7 @@ fn append_groups(text: &str, groups: &[Option<Span>], out: &mut StringBuilder) {
 struct Numbers<'a> {
     start: Option<&'a Int32Array>,
     which: Option<&'a Int32Array>,
+    which_min: i32,
     behind: Option<&'a Int32Array>,
     group: Option<&'a Int32Array>,
 }
@@ -384,6 +458,7 @@ impl<'a> Numbers<'a> {
         Self {
             start: arguments.numbers(Parameter::Start),
             which: arguments.numbers(Parameter::Which),
+            which_min: i32::from(arguments.form != Form::Replaced),
             behind: arguments.numbers(Parameter::Behind),
             group: arguments.numbers(Parameter::Group),
         }
@@ -393,9 +468,13 @@ impl<'a> Numbers<'a> {
         let number = |numbers: Option<&Int32Array>, other: i32| {
             numbers.map_or(other, |numbers| numbers.value(row))
         };
+        let which = self.which.map(|which| {
+            let range = self.which_min..=i32::MAX;
+            checked("n", which.value(row), range)
+        });
         Ok(RowNumbers {
             start: checked("start", number(self.start, 1), 1..=i32::MAX)?,
-            which: checked("n", number(self.which, 1), 1..=i32::MAX)?,
+            which: which.transpose()?,
             behind: checked("endoption", number(self.behind, 0), 0..=1)? == 1,
             group: checked("subexpr", number(self.group, 0), 0..=i32::MAX)?,
         })
@@ -415,7 +494,8 @@ fn checked(name: &str, number: i32, range: RangeInclusive<i32>) -> Result<usize,
 /// The numbers among the arguments of a row.
 struct RowNumbers {
     start: usize,
-    which: usize,
+    /// Which of the matches; 0 are all, where something is put in their place.
+    which: Option<usize>,
     behind: bool,
     group: usize,
 }
@@ -431,7 +511,10 @@ impl RowNumbers {
     /// Where the match is that is asked for, or its group.
     fn span(&self, row: Row) -> Option<Span> {
         let from = self.first_byte(row.text)?;
-        let whole = row.pattern.matches(row.text, from).nth(self.which - 1)?;
+        let whole = row
+            .pattern
+            .matches(row.text, from)
+            .nth(self.which.unwrap_or(1) - 1)?;
         if self.group == 0 {
             return Some(whole);
         }
@@ -443,6 +526,27 @@ impl RowNumbers {
     fn part<'t>(&self, row: Row<'t>) -> Option<&'t str> {
         let text = row.text;
         self.span(row).map(|(start, end)| &text[start..end])
+    }
+
+    /// Writes the text with the replacement in the place of the match that is asked for, or of all.
+    fn replace(&self, row: Row, replacement: &Replacement, out: &mut String) {
+        let Row { text, pattern, .. } = row;
+        let which = self.which.unwrap_or(usize::from(!pattern.flags.global));
+        let mut at = self.first_byte(text);
+        let (mut kept, mut number) = (0, 0);
+        let (has_groups, mut groups) = (replacement.has_groups(), Vec::new());
+        while let Some(from) = at
+            && let Some(whole) = pattern.first(text, from, has_groups, &mut groups)
+        {
+            number += 1;
+            if which == 0 || which == number {
+                out.push_str(&text[kept..whole.0]);
+                replacement.write(text, &groups, out);
+                kept = whole.1;
+            }
+            at = behind(text, whole).filter(|_| which != number);
+        }
+        out.push_str(&text[kept..]);
     }
 
     fn count(&self, row: Row) -> Result<i32, SqlError> {
@@ -469,19 +573,17 @@ fn integer(count: usize) -> Result<i32, SqlError> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::{ListArray, StringArray};
+    use datafusion::arrow::array::ListArray;
 
     use super::*;
 
     fn results(form: Form, texts: &[&str], numbers: &[(usize, i32)]) -> Result<ArrayRef, SqlError> {
         let mut values: Vec<ArrayRef> = Vec::new();
         let mut texts = texts.iter();
-        let parameters = form.parameters().iter().enumerate();
-        for (place, parameter) in parameters {
-            let is_text = matches!(
-                parameter,
-                Parameter::Text | Parameter::Pattern | Parameter::Flags
-            );
+        let types = vec![DataType::Int32; form.required() + usize::from(!numbers.is_empty())];
+        let parameters = form.parameters(&types);
+        for (place, parameter) in parameters.iter().enumerate() {
+            let is_text = parameter.coerced(&DataType::Utf8).is_some();
             let number = numbers.iter().find(|(of, _)| *of == place);
             let other = i32::from(matches!(parameter, Parameter::Start | Parameter::Which));
             values.push(match is_text {
@@ -491,6 +593,7 @@ mod tests {
         }
         let arguments = Arguments {
             form,
+            parameters,
             values,
             rows: 1,
             nulls: None,
@@ -531,6 +634,25 @@ mod tests {
         assert_eq!(list(first.as_list::<i32>(), 0), some(&["b", "1"]));
         let none = results(Form::Match, &["ab1", "x"], &[]).expect("a pattern");
         assert!(none.is_null(0));
+    }
+
+    #[test]
+    fn one_match_is_replaced_or_all() {
+        let replaced = |texts: &[&str], numbers: &[(usize, i32)]| {
+            let replaced = results(Form::Replaced, texts, numbers).expect("a pattern");
+            replaced.as_string::<i32>().value(0).to_owned()
+        };
+        assert_eq!(replaced(&["abcabc", "b", "X"], &[]), "aXcabc");
+        assert_eq!(replaced(&["abcabc", "b", "X", "g"], &[]), "aXcaXc");
+        assert_eq!(replaced(&["ab", "(.)(.)", r"\2\1\&"], &[]), "baab");
+        assert_eq!(replaced(&["äbä", "", "-", "g"], &[]), "-ä-b-ä-");
+        assert_eq!(replaced(&["aab", "a*", "-", "g"], &[]), "--b-");
+        assert_eq!(replaced(&["aaaa", "a", "X"], &[(3, 2), (4, 2)]), "aaXa");
+        assert_eq!(replaced(&["aaaa", "a", "X"], &[(3, 2), (4, 0)]), "aXXX");
+        assert_eq!(
+            replaced(&["aaaa", "a", "X", "g"], &[(3, 9), (4, 1)]),
+            "aaaa"
+        );
     }
 
     #[test]

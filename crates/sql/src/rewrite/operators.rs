@@ -4,6 +4,7 @@
 //! current_schema             current_schema()
 //! t AT TIME ZONE z           timezone(z, t)                  DataFusion would show the same moment in that zone
 //! a SIMILAR TO p ESCAPE e    a ~ similar_to_escape(p, e)     it takes the pattern for a regular expression
+//! a ~ p, a ~* p              a ~ regular_expression(p, …)   its patterns are others
 //! a LIKE p ESCAPE '!'        a LIKE like_escape(p, '!')      it knows no other than the backslash
 //! (a, b) IS NULL             a IS NULL AND b IS NULL         a row is NULL, and is not, if all of it is
 //! (a, b) OVERLAPS (c, d)     … by comparisons                [`overlaps`]
@@ -32,8 +33,8 @@ use datafusion::sql::sqlparser::ast::{
 use super::casts::{INTERVAL, cast, is_quoted};
 use super::function_call::{arguments, call};
 use super::operation::{number, operation};
-use super::{calls, named_moments, overlaps};
 use super::walk::walk_mut;
+use super::{calls, named_moments, overlaps};
 use crate::functions::types::characters;
 
 /// A function that is called without parentheses. The parser knows the others.
@@ -81,6 +82,14 @@ impl VisitorMut for Operators {
             } => {
                 if let Some(comparison) = overlaps::compared(left, right) {
                     *expr = comparison;
+                }
+            }
+            Expr::BinaryOp { op, right, .. } => {
+                if let Some((sensitive, letters)) = of_regular_expression(op) {
+                    let letters = Expr::value(Value::SingleQuotedString(letters.to_owned()));
+                    let pattern = [(**right).clone(), letters];
+                    *op = sensitive;
+                    **right = call("regular_expression", pattern, Vec::new());
                 }
             }
             Expr::Like {
@@ -237,6 +246,17 @@ fn root_or_absolute(op: UnaryOperator, value: &Expr) -> Option<Expr> {
         UnaryOperator::PGSquareRoot => call("sqrt", [double()], Vec::new()),
         UnaryOperator::PGCubeRoot => call("cbrt", [double()], Vec::new()),
         UnaryOperator::PGAbs => call("abs", [value.clone()], Vec::new()),
+        _ => return None,
+    })
+}
+
+/// An operator of regular expressions as one that heeds case, and the letters that say whether this one does.
+fn of_regular_expression(op: &BinaryOperator) -> Option<(BinaryOperator, &'static str)> {
+    Some(match op {
+        BinaryOperator::PGRegexMatch => (BinaryOperator::PGRegexMatch, ""),
+        BinaryOperator::PGRegexIMatch => (BinaryOperator::PGRegexMatch, "i"),
+        BinaryOperator::PGRegexNotMatch => (BinaryOperator::PGRegexNotMatch, ""),
+        BinaryOperator::PGRegexNotIMatch => (BinaryOperator::PGRegexNotMatch, "i"),
         _ => return None,
     })
 }

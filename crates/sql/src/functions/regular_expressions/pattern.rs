@@ -70,6 +70,21 @@ impl Pattern {
         (self.find_groups)(text, from, groups)
     }
 
+    /// The first match from a place on; its groups, too, if they are wanted, the whole first.
+    pub(super) fn first(
+        &mut self,
+        text: &str,
+        from: usize,
+        wants_groups: bool,
+        groups: &mut Vec<Option<Span>>,
+    ) -> Option<Span> {
+        if !wants_groups {
+            return (self.find_whole)(text, from);
+        }
+        self.groups(text, from, groups);
+        groups.first().copied().flatten()
+    }
+
     /// The parts of a text between matches.
     pub(super) fn parts<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut parts = Vec::new();
