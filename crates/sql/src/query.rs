@@ -37,8 +37,8 @@ use crate::pg_type;
 use crate::rewrite::walk::any_expression;
 use crate::rewrite::written_columns::{WriteOut, written_out};
 use crate::rewrite::{
-    column_names, empty_tables, lateral_joins, numbers, scalar_subqueries, set_comparisons,
-    subquery_values, whole_rows,
+    column_names, empty_tables, lateral_joins, numbers, recursive_types, scalar_subqueries,
+    set_comparisons, subquery_values, union_types, whole_rows,
 };
 use crate::running_queries::RunningQuery;
 use crate::unnested_rows;
@@ -169,6 +169,7 @@ impl Query {
         let plan = self.parsed_plan(state, parameters)?;
         let plan = whole_rows::resolved(plan)?;
         let plan = numbers::typed(plan)?;
+        let plan = union_types::agreed(plan)?;
         let plan = empty_tables::pruned(plan)?;
         let plan = set_comparisons::as_exists(plan)?;
         let plan = subquery_values::counted(plan)?;
@@ -198,14 +199,21 @@ impl Query {
             let fields = plan.schema().fields().iter();
             Ok(fields.map(|field| field.name().clone()).collect())
         };
-        let statement = written_out(&self.statement, WriteOut::Joins, columns)?;
-        match planned(statement.into_owned()).map_err(SqlError::from) {
-            Err(error) if is_about_names(&error) => {
-                let statement = written_out(&self.statement, WriteOut::Wildcards, columns)?;
-                planned(statement.into_owned()).map_err(|_| error)
+        let written = |statement: &Ast| -> Result<LogicalPlan, SqlError> {
+            let joined = written_out(statement, WriteOut::Joins, columns)?;
+            match planned(joined.into_owned()).map_err(SqlError::from) {
+                Err(error) if is_about_names(&error) => {
+                    let written = written_out(statement, WriteOut::Wildcards, columns)?;
+                    planned(written.into_owned()).map_err(|_| error)
+                }
+                plan => plan,
             }
-            plan => plan,
-        }
+        };
+        let statement = recursive_types::agreed(&self.statement, |query| {
+            let plan = written(&Ast::Query(Box::new(query)))?;
+            Ok(numbers::typed(whole_rows::resolved(plan)?)?)
+        })?;
+        written(&statement)
     }
 
     /// Parameter types and result columns. `declared`: ids of the types that the client named.

@@ -13,6 +13,7 @@
 //! * [`arrays`], [`operators`], [`calls`], [`overlaps`], [`named_moments`]: expressions that DataFusion knows in another form.
 //! * [`whole_rows`]: rows of tables, in the plan, too.
 //! * [`written_columns`]: joins by names, and `*`; it asks what columns tables have, when the statement is planned.
+//! * [`recursive_types`]: the terms of recursive queries; it asks what types they have.
 //! * [`row_membership`]: rows among the rows of a subquery.
 //! * [`function_call`], [`casts`], [`operation`], [`made_queries`]: calls, casts, operations and queries as the parser would give them.
 //! * [`names_columns`]: what an expression depends on. [`walk`]: how all of them go through a tree.
@@ -20,6 +21,7 @@
 //! The others work on the plan, before it is analyzed:
 //!
 //! * [`numbers`]: the types of integer literals.
+//! * [`union_types`]: the columns of UNION have one type.
 //! * [`empty_tables`]: what reads only catalogs without rows.
 //! * [`set_comparisons`]: comparisons with all or any rows of a subquery.
 //! * [`lateral_joins`]: subqueries in FROM that name what stands before them.
@@ -47,6 +49,7 @@ mod operation;
 pub(crate) mod operators;
 mod overlaps;
 pub(crate) mod quantified_arrays;
+pub(crate) mod recursive_types;
 mod row_functions;
 pub(crate) mod row_membership;
 pub(crate) mod scalar_subqueries;
@@ -54,7 +57,8 @@ pub(crate) mod set_comparisons;
 pub(crate) mod subquery_values;
 pub(crate) mod system;
 pub(crate) mod tokens;
+pub(crate) mod union_types;
 pub(crate) mod value_lists;
+pub(crate) mod walk;
 pub(crate) mod whole_rows;
 pub(crate) mod written_columns;
-pub(crate) mod walk;

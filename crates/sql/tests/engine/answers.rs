@@ -90,6 +90,52 @@ const ANSWERS: &[(&str, &str)] = &[
         "true|true|true|false|NULL",
     ),
     (
+        "select 'foo bar' ~ '\\mbar', 'ab' ~ 'a\\M', 'a{' ~ 'a{', E'a\\nb' ~ 'a.b', 'a&' ~ '[a&&b]$', 'a.b' ~ '***=a.b',
+                '<' similar to '<', 'a1' similar to 'a\\d', 'ab' ~ null",
+        "true|false|true|true|true|true|true|true|NULL",
+    ),
+    (
+        "select 'AB' ~* 'a.', 'AB' !~* 'b', 'ab' !~ 'x', 'AB' ~* '(?c)ab', regexp_like('AB', 'b', 'i'),
+                count(*) filter (where e ~ '^a.c$') from v",
+        "true|false|true|false|true|1",
+    ),
+    (
+        "select regexp_replace('foobarbaz', 'b(..)', 'X\\1Y', 'g'), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 3, 'i'),
+                regexp_replace('abc', 'b', '\\&\\\\', 2), regexp_replace('abc', '$', 'x', 5)",
+        "fooXarYXazY|A PostgrXSQL function|ab\\c|abc",
+    ),
+    (
+        "with recursive t(n, s, d) as (select 1, null::text, null union all select n + 1, coalesce(s, '') || n, 'a' from t where n < 3)
+         select max(n), pg_typeof(max(n)), max(s), count(d) from t",
+        "3|integer|12|2",
+    ),
+    (
+        "with recursive t(n) as (select 1.0 union all select n * 1.5 from t where n < 10),
+                        u(n) as (select max(n)::float8 from t union select n / 1.5 from u where n > 5)
+         select (select max(n) = 11.390625 from t), (select min(n) = 3.375 from u), count(*) from t",
+        "true|true|7",
+    ),
+    (
+        "with recursive t as (values (1, array[1]) union all select column1 + 1, column2 || column1 from t where column1 < 3)
+         select max(column2), pg_typeof(max(column1)) from t",
+        "[1, 1, 2]|integer",
+    ),
+    (
+        "select avg(b - a)::text, sum(b - a)::text, (percentile_cont(0.5) within group (order by b - a))::text,
+                (percentile_disc(1) within group (order by b - a))::text,
+                extract(epoch from avg(b - a)) / 3600 = 18, avg(a - null::timestamp)
+         from (values (timestamp '2024-01-01', timestamp '2024-01-02'), ('2024-01-01', '2024-01-01 12:00'), (null, null)) v (a, b)",
+        "18:00:00|1 day 12:00:00|18:00:00|1 day|true|NULL",
+    ),
+    (
+        "select pg_typeof(n), n from (select '2' as n union select 2) x",
+        "integer|2",
+    ),
+    (
+        "select max(day) from (select '2024-01-02' as day union select date '2024-01-01') x",
+        "2024-01-02",
+    ),
+    (
         "select array_to_string(array_remove(array[1, 2, 1], 1), ','),
                 array_to_string(array_replace(array[1, 2, 1], 1, 3), ',')",
         "2|3,2,3",
@@ -664,6 +710,26 @@ const ERRORS: &[(&str, &str)] = &[
     ("select now() at time zone 'nowhere'", "22023"),
     ("select now() at time zone interval '1 day'", "22023"),
     ("select 'a' similar to 'a' escape 'ab'", "22025"),
+    ("select 'a' ~ '(a'", "2201B"),
+    ("select 'a' ~ '(?=a)'", "0A000"),
+    ("select regexp_like('a', 'a', 'g')", "22023"),
+    ("select regexp_replace('a', 'a', 'b', 0)", "22023"),
+    ("select regexp_replace('a', 'a')", "42883"),
+    ("select 'a' union select 1", "22P02"),
+    (
+        "with recursive t(n) as (select 1 union all select n * 1.5 from t where n < 9) select n from t",
+        "42804",
+    ),
+    (
+        "with recursive t(n) as (select 1 union all select n || '' from t where n < 9) select n from t",
+        "42804",
+    ),
+    (
+        "with recursive t(n) as (select 2000000000 union all select n + 1000000000 from t where n < 3000000000) select n from t",
+        "22003",
+    ),
+    ("select 'a'::text union all select 1", "42804"),
+    ("select true union select 1", "42804"),
     ("select a + 2147483647 from v", "22003"),
     ("select b + 1 from v", "22003"),
     ("select l * 32767::smallint from v", "22003"),
