@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{
-    DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, IntervalUnit, i256,
+    DataType, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef, i256,
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
@@ -29,12 +29,11 @@ use datafusion::logical_expr::{
 
 use super::decimal_sums::{DecimalSums, DistinctDecimals, Outcome};
 use super::interval_sums::{self, IntervalSums};
+use super::intervals::INTERVAL;
 use super::quotient::{Digits, quotient_type};
 use super::short_sums;
 use super::widened::{Widened, sum_of, wide};
 use crate::error::SqlError;
-
-const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 /// The name of `sum` in plans.
 pub(crate) const SUM: &str = "exact_sum";

@@ -2,7 +2,7 @@
 //!
 //! A group has its sums of months, days and nanoseconds, in which no number of rows in memory overflows, and the number of its
 //! summands; no summand means NULL. Only what comes out has to be an interval: DataFusion's own sum wraps around once the times of day
-//! come to 292 years, which 200,000 rows of twelve hours do. An average is the sum divided as `interval / number` is. The partial
+//! come to 292 years, which 214,000 rows of twelve hours do. An average is the sum divided as `interval / number` is. The partial
 //! state is the four columns.
 //!
 //! Does not: different values only (`avg(DISTINCT …)` beside other aggregates), which is refused.

@@ -23,7 +23,8 @@ use super::calendar::{Civil, DAY_US};
 use super::constant_call::computed;
 use crate::error::{SqlError, code};
 
-const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
+/// The type of intervals.
+pub(super) const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 const DAYS_OF_MONTH: f64 = 30.0;
 /// Digits of an interval's length in microseconds.

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::IntervalMonthDayNanoArray;
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::datatypes::{
-    DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
-};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -16,9 +14,9 @@ use datafusion::logical_expr::{
 
 use super::calendar::DAY_US;
 use super::constant_call::computed;
+use super::intervals::INTERVAL;
 use crate::error::{SqlError, code};
 
-const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 const DAYS_OF_MONTH: i32 = 30;
 const DAY_NANOS: i64 = DAY_US * 1_000;
 

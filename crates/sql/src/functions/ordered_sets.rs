@@ -20,7 +20,7 @@ use datafusion::arrow::compute::{
     SortOptions, concat, filter, is_not_null, partition, sort_to_indices, take,
 };
 use datafusion::arrow::datatypes::{
-    DataType, Field, FieldRef, Float64Type, IntervalMonthDayNanoType, IntervalUnit,
+    DataType, Field, FieldRef, Float64Type, IntervalMonthDayNanoType,
 };
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Result, ScalarValue};
@@ -30,10 +30,8 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Signature, Volatility,
 };
 
-use super::intervals::{between, spans};
+use super::intervals::{INTERVAL, between, spans};
 use crate::error::{SqlError, code};
-
-const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 fn is_interval(of: &DataType) -> bool {
     matches!(of, DataType::Interval(_) | DataType::Duration(_))

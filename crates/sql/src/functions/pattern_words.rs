@@ -15,55 +15,52 @@ use super::constant_call::computed;
 use super::{like_escape, regular_expressions, similar};
 use crate::error::{SqlError, code};
 
-/// A pattern in the words of the engine.
-type InOtherWords = fn(pattern: &str, manner: &str) -> Result<String, SqlError>;
-
 /// All of them.
 pub(crate) fn functions() -> [ScalarUDF; 3] {
-    let all: [(&'static str, InOtherWords); 3] = [
-        ("like_escape", |pattern, escape| {
-            like_escape::escaped(pattern, escape_character(escape)?)
-        }),
-        ("similar_to_escape", |pattern, escape| {
-            let expression = similar::expression(pattern, escape_character(escape)?);
-            regular_expressions::in_engine_words(&expression, "")
-        }),
-        ("regular_expression", regular_expressions::in_engine_words),
-    ];
-    all.map(|(name, in_other_words)| {
+    [Syntax::Like, Syntax::Similar, Syntax::Regular].map(|syntax| {
         ScalarUDF::from(PatternWords {
-            name,
-            in_other_words,
+            syntax,
             signature: Signature::uniform(2, vec![DataType::Utf8], Volatility::Immutable),
         })
     })
 }
 
+/// Whose patterns are put in other words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Syntax {
+    Like,
+    Similar,
+    Regular,
+}
+
+impl Syntax {
+    /// A pattern as the engine has it. `manner`: its escape character, or the letters of a regular expression.
+    fn in_engine_words(self, pattern: &str, manner: &str) -> Result<String, SqlError> {
+        match self {
+            Self::Like => like_escape::escaped(pattern, escape_character(manner)?),
+            Self::Similar => {
+                let expression = similar::expression(pattern, escape_character(manner)?);
+                regular_expressions::in_engine_words(&expression, "")
+            }
+            Self::Regular => regular_expressions::in_engine_words(pattern, manner),
+        }
+    }
+}
+
 /// One of the functions.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct PatternWords {
-    name: &'static str,
-    in_other_words: InOtherWords,
+    syntax: Syntax,
     signature: Signature,
-}
-
-impl PartialEq for PatternWords {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for PatternWords {}
-
-impl std::hash::Hash for PatternWords {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
 }
 
 impl ScalarUDFImpl for PatternWords {
     fn name(&self) -> &str {
-        self.name
+        match self.syntax {
+            Syntax::Like => "like_escape",
+            Syntax::Similar => "similar_to_escape",
+            Syntax::Regular => "regular_expression",
+        }
     }
 
     fn signature(&self) -> &Signature {
@@ -83,7 +80,9 @@ impl ScalarUDFImpl for PatternWords {
                 .iter()
                 .zip(manners.as_string::<i32>());
             let words = pairs.map(|pair| match pair {
-                (Some(pattern), Some(manner)) => (self.in_other_words)(pattern, manner).map(Some),
+                (Some(pattern), Some(manner)) => {
+                    self.syntax.in_engine_words(pattern, manner).map(Some)
+                }
                 _ => Ok(None),
             });
             let words: StringArray = words.collect::<Result<_, SqlError>>()?;

@@ -647,8 +647,8 @@ mod tests {
         assert_eq!(replaced(&["ab", "(.)(.)", r"\2\1\&"], &[]), "baab");
         assert_eq!(replaced(&["äbä", "", "-", "g"], &[]), "-ä-b-ä-");
         assert_eq!(replaced(&["aab", "a*", "-", "g"], &[]), "--b-");
-        assert_eq!(replaced(&["aaaa", "a", "X"], &[(3, 2), (4, 2)]), "aaXa");
-        assert_eq!(replaced(&["aaaa", "a", "X"], &[(3, 2), (4, 0)]), "aXXX");
+        assert_eq!(replaced(&["aaaa", "a", "b"], &[(3, 2), (4, 2)]), "aaba");
+        assert_eq!(replaced(&["aaaa", "a", "b"], &[(3, 2), (4, 0)]), "abbb");
         assert_eq!(
             replaced(&["aaaa", "a", "X", "g"], &[(3, 9), (4, 1)]),
             "aaaa"

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{ArrayRef, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{
-    DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit, TimestampMicrosecondType,
+    DataType, IntervalMonthDayNano, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::intervals::INTERVAL;
 use super::zone::Zone;
 use crate::error::{SqlError, code};
 
 const CLOCK: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
-const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 fn moment_type() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, Some("+00:00".into()))

@@ -13,7 +13,7 @@ use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::{Array, ArrayRef, StringBuilder};
 use datafusion::arrow::datatypes::{
     DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, IntervalMonthDayNanoType,
-    IntervalUnit, TimeUnit, TimestampMicrosecondType,
+    TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{
@@ -24,10 +24,10 @@ use moment_template::MomentTemplate;
 use number_template::NumberTemplate;
 
 use super::constant_call::computed;
+use super::intervals::INTERVAL;
 use crate::error::SqlError;
 
 const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
-const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 /// Digits that the two floating types keep (`FLT_DIG` and `DBL_DIG`): more are not shown.
 const FLOAT32_DIGITS: usize = 6;

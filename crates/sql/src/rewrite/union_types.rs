@@ -11,12 +11,13 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::logical_plan::{Projection, Union};
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan};
 
 use crate::error::{SqlError, code};
+use crate::functions::literals::is_text;
 use crate::pg_type;
 
 /// The plan whose unions have columns of one type, or of types that DataFusion brings together.
@@ -85,10 +86,6 @@ pub(super) fn is_literal(input: &LogicalPlan, column: usize) -> bool {
         LogicalPlan::Union(union) => union.inputs.iter().all(|input| is_literal(input, column)),
         _ => false,
     }
-}
-
-fn is_text(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)), _))
 }
 
 fn without_name(expr: &Expr) -> &Expr {
