@@ -184,19 +184,26 @@ impl PostgresServer {
         Ok(())
     }
 
-    /// Starts the stopped server on a new timeline, as one that was promoted.
-    pub fn start_promoted(&mut self) -> Result<()> {
+    /// Starts the stopped server as a standby that has no primary: it answers, and is in recovery until it is promoted.
+    pub fn start_in_recovery(&mut self) -> Result<()> {
         let path = self.data().join("postgresql.conf");
         // No archive has more log than the server itself.
         let settings = fs::read_to_string(&path)? + "restore_command = 'false'\n";
         fs::write(&path, settings)?;
-        self.write_file("recovery.signal", "")?;
-        self.start_again()?;
-        wait_for("the promotion", || {
-            let mut client = self.connect("postgres")?;
-            let row = client.query_one("select pg_is_in_recovery()", &[])?;
-            Ok((!row.get::<_, bool>(0)).then_some(()))
-        })
+        self.write_file("standby.signal", "")?;
+        self.start_again()
+    }
+
+    /// Makes the server in recovery a primary, on a new timeline.
+    pub fn promote(&self) -> Result<()> {
+        let promoted = self
+            .connect("postgres")?
+            .query_one("select pg_promote()", &[])?;
+        ensure!(
+            promoted.get::<_, bool>(0),
+            "the server was not promoted in time"
+        );
+        Ok(())
     }
 
     /// The port on 127.0.0.1.

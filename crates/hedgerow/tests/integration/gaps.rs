@@ -101,10 +101,21 @@ fn a_source_that_is_older_than_the_copy_is_not_followed() -> Result<()> {
 fn a_promoted_source_is_copied_again_where_that_is_asked_for() -> Result<()> {
     let mut replica = Replica::of(SETUP)?;
     replica.postgres.stop(Shutdown::Fast)?;
-    replica.postgres.start_promoted()?;
-    replica.at_source("delete from a where id <= 10")?;
+    replica.postgres.start_in_recovery()?;
+    // Whether it lacks anything is not known before it is promoted. Since version 16 it decodes its log meanwhile.
+    if replica.postgres.version()? < 16 {
+        let in_recovery = "select state from hedgerow.sources where reason like '%is in recovery%'";
+        replica
+            .hedgerow
+            .wait_for_value(in_recovery, "reconnecting")?;
+    }
+    replica.postgres.promote()?;
+    replica.at_source(
+        "select pg_terminate_backend(active_pid) from pg_replication_slots where active",
+    )?;
     replica.hedgerow.wait_for_value(STATE, "stale")?;
     assert!(value(&replica, REASON)?.starts_with("timeline changed"));
+    replica.at_source("delete from a where id <= 10")?;
     assert_eq!(value(&replica, "select count(*) from a")?, "1000");
     replica.hedgerow.stop()?;
     replica.hedgerow.add_arguments(&["--on-gap", "copy-again"]);

@@ -109,7 +109,8 @@ pub fn drop_slot(connection: &mut Connection, slot: &str) -> Result<(), Connecti
 }
 
 /// Checks that the stream can continue without a gap from `resume`: the same server and
-/// timeline, the slot there, whole, ours, and not ahead of us. Returns where the log ends.
+/// timeline, the slot there, whole, ours, and not ahead of us. Returns where the log ends. A server in recovery that
+/// cannot serve us yet is a lost connection: nothing is known to be missing until it is promoted.
 pub fn check(
     connection: &mut Connection,
     config: &PostgresConfig,
@@ -130,6 +131,7 @@ pub fn check(
         );
         return gap(kind, detail);
     }
+    check_recovery(connection, config, log_end, resume)?;
     if log_end < resume {
         let detail = format!(
             "the source's log ends at {log_end}, before our position {resume}: it was restored \
@@ -149,6 +151,33 @@ pub fn check(
     Ok(log_end)
 }
 
+/// A server in recovery is on its way to be a primary, or an address has moved to a standby for a moment. Only one of version
+/// 16 or later decodes its log meanwhile, and not of a slot that it keeps in step with its own primary's.
+fn check_recovery(
+    connection: &mut Connection,
+    config: &PostgresConfig,
+    log_end: CommitPosition,
+    resume: CommitPosition,
+) -> Result<(), ConnectionError> {
+    let row = first(connection.query(&format!(
+        "SELECT pg_is_in_recovery(), current_setting('server_version_num')::int >= 160000 AND EXISTS \
+         (SELECT FROM pg_replication_slots s WHERE slot_name = {} AND to_jsonb(s) ->> 'synced' IS DISTINCT FROM 'true')",
+        literal(&config.slot)
+    ))?)?;
+    let (in_recovery, can_decode) = (row.flag(0), row.flag(1));
+    if !in_recovery || (can_decode && log_end >= resume) {
+        return Ok(());
+    }
+    let why = if can_decode {
+        format!("its log ends at {log_end}, before our position {resume}")
+    } else {
+        "our slot cannot be read there".to_owned()
+    };
+    Err(ConnectionError::Lost(format!(
+        "{config} is in recovery or a standby at the moment: {why}"
+    )))
+}
+
 fn check_slot(
     connection: &mut Connection,
     config: &PostgresConfig,
@@ -161,11 +190,6 @@ fn check_slot(
         literal(slot)
     ))?;
     let Some(row) = rows.first() else {
-        if first(connection.query("SELECT pg_is_in_recovery()")?)?.flag(0) {
-            // Not for good: a primary that is restarted, or an address that moves.
-            let words = format!("{config} is a standby at the moment, without our slot");
-            return Err(ConnectionError::Lost(words).into());
-        }
         let detail = format!("the replication slot {slot:?} is gone");
         return gap(GapKind::SlotGone, detail);
     };
