@@ -255,6 +255,21 @@ pub fn read_tables(
         .collect()
 }
 
+/// Whether a table's rows are still in the files that it has in the transaction's snapshot, and a reader of that finds them. TRUNCATE, and
+/// an ALTER TABLE that writes the table anew, take the rows from older snapshots, too.
+///
+/// A query of `pg_class` sees the snapshot, `pg_relation_filenode` the newest state: the table's lock must be held.
+pub fn has_files_of_snapshot(
+    connection: &mut Connection,
+    relation: u32,
+) -> Result<bool, ConnectionError> {
+    let sql = format!(
+        "SELECT 1 FROM pg_class c WHERE c.relfilenode <> coalesce(pg_relation_filenode(c.oid), 0) \
+         AND (c.oid = {relation} OR c.oid IN (SELECT relid FROM pg_partition_tree({relation})))"
+    );
+    Ok(connection.query(&sql)?.is_empty())
+}
+
 /// The partitions of a publication's partitioned tables, by the object ids of those.
 pub fn read_published_partitions(
     connection: &mut Connection,

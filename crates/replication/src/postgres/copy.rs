@@ -5,7 +5,8 @@
 //! slot's consistent point. Nothing is visible until everything has been copied.
 //!
 //! A table with a row that cannot be stored is given up with the reason; the others go on. Where the
-//! row could be stored with a column as text, the table is left to a copy beside the stream.
+//! row could be stored with a column as text, the table is left to a copy beside the stream. So is one that was emptied or written
+//! anew since the snapshot: that is not undone for older snapshots, and COPY finds no rows, though the log has it later.
 //!
 //! Does not: resume; whoever asks for the copy is told of each table that is complete.
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender};
 use types::{CommitPosition, RowsBuilder, TableId, TableSchema, VersionKind};
 
-use super::catalog::PublishedTable;
+use super::catalog::{PublishedTable, has_files_of_snapshot};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, literal};
 use super::copy_text::{LineParser, hash_line};
@@ -89,7 +90,7 @@ pub enum NotCopied {
     #[error(transparent)]
     Row(#[from] RowError),
     /// It is gone, or has lost a column: a statement finds names in the newest catalog, not in that of its
-    /// snapshot.
+    /// snapshot. Or its rows of the snapshot are gone.
     #[error("{0}")]
     Changed(String),
 }
@@ -254,6 +255,11 @@ impl Shared {
             }
         }
         self.ingest(job, &mut rows)?;
+        // COPY's lock is held on: from here on it cannot be emptied.
+        if !has_files_of_snapshot(connection, job.published.relation)? {
+            let reason = "emptied or written anew since the copy's snapshot".to_owned();
+            return Err(NotCopied::Changed(reason).into());
+        }
         tracing::info!(table = %job.schema.name, rows = rows.count, "table copied");
         Ok(())
     }
