@@ -108,6 +108,8 @@ pub mod code {
     pub const UNDEFINED_PARAMETER: &str = "42P02";
     /// A column is not where it has to be.
     pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
+    /// A window function where none may be.
+    pub const WINDOWING_ERROR: &str = "42P20";
     /// Nested too deeply.
     pub const STATEMENT_TOO_COMPLEX: &str = "54001";
     /// The disk is full.
@@ -391,6 +393,9 @@ fn from_plan(message: &str) -> SqlError {
         let message = format!("ORDER BY position {position} is not in select list");
         return SqlError::new(code::INVALID_COLUMN_REFERENCE, message);
     }
+    if let Some(error) = out_of_place(&line) {
+        return error;
+    }
     let sqlstate = if line.starts_with("Invalid function")
         || line.contains("does not support zero arguments")
         || line.contains("No function matches")
@@ -419,6 +424,56 @@ fn from_plan(message: &str) -> SqlError {
         None => line,
     };
     SqlError::new(sqlstate, message)
+}
+
+/// Something where the standard wants another thing, by what DataFusion says of it and PostgreSQL does.
+const OUT_OF_PLACE: [(&str, &str, &str); 8] = [
+    (
+        "Cannot infer common argument type for logical",
+        code::DATATYPE_MISMATCH,
+        "arguments of AND and OR must be type boolean",
+    ),
+    (
+        "Unary operator 'NOT' requires a boolean",
+        code::DATATYPE_MISMATCH,
+        "argument of NOT must be type boolean",
+    ),
+    (
+        "Cannot create filter with non-boolean",
+        code::DATATYPE_MISMATCH,
+        "argument of WHERE must be type boolean",
+    ),
+    (
+        "Filter condition must be boolean",
+        code::DATATYPE_MISMATCH,
+        "argument of WHERE must be type boolean",
+    ),
+    (
+        "Join condition must be boolean",
+        code::DATATYPE_MISMATCH,
+        "argument of JOIN/ON must be type boolean",
+    ),
+    (
+        "Aggregate function calls cannot be nested",
+        code::GROUPING_ERROR,
+        "aggregate function calls cannot be nested",
+    ),
+    (
+        "Aggregate function calls cannot contain window",
+        code::GROUPING_ERROR,
+        "aggregate function calls cannot contain window function calls",
+    ),
+    (
+        "Window function calls cannot be nested",
+        code::WINDOWING_ERROR,
+        "window function calls cannot be nested",
+    ),
+];
+
+fn out_of_place(line: &str) -> Option<SqlError> {
+    let mut all = OUT_OF_PLACE.iter();
+    let (_, code, message) = all.find(|(start, ..)| line.starts_with(start))?;
+    Some(SqlError::new(code, *message))
 }
 
 /// The `n` of an ORDER BY n that is more than there are columns.

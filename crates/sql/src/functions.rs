@@ -14,7 +14,7 @@
 //! * [`json`]: `json` and `jsonb`.
 //! * [`literals`]: text literals take the type of what they are compared with.
 //! * [`dates`]: constant dates.
-//! * [`extract`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
+//! * [`extract`], [`date_trunc`], [`date_bin`], [`to_char`], [`intervals`]: parts, texts and arithmetic of times, on [`calendar`].
 //! * [`from_char`]: `to_date` and `to_timestamp`.
 //! * [`justify`]: intervals whose parts are not longer than the next larger one.
 //! * [`to_number`]: numbers in texts, by the templates of [`to_char`].
@@ -30,6 +30,7 @@
 //! * [`window_counts`]: `row_number` and its like.
 //! * [`whole`], [`sign`]: `trunc`, `ceil`, `floor`, `round` and `sign`.
 //! * [`ordered_sets`], [`distinct_order`]: aggregates of values in an order.
+//! * [`wide_comparison`]: comparisons of decimals that have no common type.
 //! * [`only_element`]: the value of a subquery.
 //! * [`short_decimals`]: arithmetic of decimals that fit in 64 bits.
 //! * [`aggregates`], [`decimal_sums`], [`interval_sums`], [`short_sums`], [`widened`]: `sum` and `avg`.
@@ -43,8 +44,10 @@ pub(crate) mod cast_names;
 pub(crate) mod casts;
 pub(crate) mod checked;
 mod chr;
-mod common_type;
+pub(crate) mod common_type;
 mod constant_call;
+mod date_bin;
+mod date_trunc;
 pub(crate) mod dates;
 pub(crate) mod decimal_sums;
 mod degrees;
@@ -79,7 +82,7 @@ pub(crate) mod short_decimals;
 mod short_sums;
 pub(crate) mod sign;
 mod similar;
-mod text_in;
+pub(crate) mod text_in;
 mod text_out;
 mod timezone;
 pub(crate) mod to_char;
@@ -88,6 +91,7 @@ mod type_name;
 pub(crate) mod typed_text;
 pub(crate) mod types;
 pub(crate) mod whole;
+mod wide_comparison;
 pub(crate) mod widened;
 mod width_bucket;
 pub(crate) mod window_counts;
@@ -107,6 +111,8 @@ use casts::CastRewrite;
 use checked::CheckedRewrite;
 use chr::Chr;
 use common_type::{CommonType, OneOf};
+use date_bin::DateBin;
+use date_trunc::DateTrunc;
 use dates::DateRewrite;
 use division::{Division, DivisionRewrite};
 use extract::{Extract, Form};
@@ -126,6 +132,7 @@ use to_char::ToChar;
 use to_number::{ToNumber, ToNumberRewrite};
 use type_name::TypeName;
 use whole::WholeRewrite;
+use wide_comparison::WideComparisonRewrite;
 use width_bucket::WidthBucket;
 
 /// Adds this crate's functions and rules to a state.
@@ -143,6 +150,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(WholeRewrite::new()))?;
     state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
     state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;
+    state.register_function_rewrite(Arc::new(WideComparisonRewrite::new()))?;
     state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;
     state.register_function_rewrite(Arc::new(ShortDecimalsRewrite::new()))?;
     let sum = Arc::new(AggregateUDF::from(ExactAggregate::sum()));
@@ -170,6 +178,8 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     for function in [
         ScalarUDF::from(ArrayOf::new()),
         ScalarUDF::from(Chr::new()),
+        ScalarUDF::from(DateBin::new()),
+        ScalarUDF::from(DateTrunc::new()),
         ScalarUDF::from(Extract::new(Form::DatePart)),
         ScalarUDF::from(Intervals::new(Operation::Age)),
         ScalarUDF::from(FromChar::new(Wanted::Date)),

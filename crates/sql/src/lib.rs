@@ -49,6 +49,7 @@ mod shared_subplans;
 pub mod statement;
 mod table;
 mod twin_names;
+mod type_agreement;
 mod unnested_rows;
 mod unordered_exchanges;
 mod views;

@@ -23,6 +23,8 @@ pub const JSON: u32 = 114;
 pub const JSONB: u32 = 3802;
 /// `bpchar`: `character(n)`
 pub const BPCHAR: u32 = 1042;
+/// `timetz`: `time with time zone`
+pub const TIMETZ: u32 = 1266;
 /// `record`: a row
 pub const RECORD: u32 = 2249;
 
@@ -165,7 +167,7 @@ const NAMES: [(u32, &str, &str); 40] = [
     (1114, "timestamp without time zone", "timestamp"),
     (1184, "timestamp with time zone", "timestamptz"),
     (1186, "interval", "interval"),
-    (1266, "time with time zone", "timetz"),
+    (TIMETZ, "time with time zone", "timetz"),
     (1560, "bit", "bit"),
     (1562, "bit varying", "varbit"),
     (NUMERIC, "numeric", "numeric"),

@@ -37,8 +37,9 @@ use crate::pg_type;
 use crate::rewrite::walk::any_expression;
 use crate::rewrite::written_columns::{WriteOut, written_out};
 use crate::rewrite::{
-    column_names, empty_tables, lateral_joins, numbers, recursive_types, scalar_subqueries,
-    set_comparisons, subquery_values, union_types, whole_rows,
+    bag_operations, column_names, computed_below, empty_tables, lateral_joins, numbers,
+    recursive_types, repeated_order, scalar_subqueries, set_comparisons, subquery_values,
+    union_types, whole_rows,
 };
 use crate::running_queries::RunningQuery;
 use crate::unnested_rows;
@@ -170,7 +171,10 @@ impl Query {
         let plan = whole_rows::resolved(plan)?;
         let plan = numbers::typed(plan)?;
         let plan = union_types::agreed(plan)?;
+        let plan = bag_operations::numbered(plan)?;
         let plan = empty_tables::pruned(plan)?;
+        let plan = repeated_order::once(plan)?;
+        let plan = computed_below::moved(plan)?;
         let plan = set_comparisons::as_exists(plan)?;
         let plan = subquery_values::counted(plan)?;
         let plan = scalar_subqueries::single(plan)?;

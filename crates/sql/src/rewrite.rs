@@ -7,22 +7,29 @@
 //! * [`json_aggregates`]: aggregates that build JSON.
 //! * [`limits`]: FETCH FIRST.
 //! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
+//! * [`distinct_sorting`]: what SELECT DISTINCT is sorted by.
 //! * [`quantified_arrays`]: comparisons with all or any elements of an array.
 //! * [`array_arguments`]: columns of arrays where lists are wanted.
 //! * [`value_lists`]: VALUES that name columns.
-//! * [`arrays`], [`operators`], [`calls`], [`overlaps`], [`named_moments`]: expressions that DataFusion knows in another form.
+//! * [`arrays`], [`operators`], [`calls`], [`row_comparisons`], [`overlaps`], [`named_moments`]: expressions that DataFusion knows in another form.
 //! * [`whole_rows`]: rows of tables, in the plan, too.
 //! * [`written_columns`]: joins by names, and `*`; it asks what columns tables have, when the statement is planned.
 //! * [`recursive_types`]: the terms of recursive queries; it asks what types they have.
 //! * [`row_membership`]: rows among the rows of a subquery.
+//! * [`subquery_names`]: the names of subqueries in the place of a value.
 //! * [`function_call`], [`casts`], [`operation`], [`made_queries`]: calls, casts, operations and queries as the parser would give them.
 //! * [`names_columns`]: what an expression depends on. [`walk`]: how all of them go through a tree.
 //!
 //! The others work on the plan, before it is analyzed:
 //!
 //! * [`numbers`]: the types of integer literals.
-//! * [`union_types`]: the columns of UNION have one type.
+//! * [`chosen_values`]: values of which one is taken have one type.
+//! * [`operand_types`]: operands of types that PostgreSQL refuses.
+//! * [`union_types`]: the columns of UNION, INTERSECT and EXCEPT have one type.
+//! * [`bag_operations`]: EXCEPT ALL and INTERSECT ALL.
 //! * [`empty_tables`]: what reads only catalogs without rows.
+//! * [`repeated_order`]: sorting by one expression twice.
+//! * [`computed_below`]: subqueries where DataFusion has none.
 //! * [`set_comparisons`]: comparisons with all or any rows of a subquery.
 //! * [`lateral_joins`]: subqueries in FROM that name what stands before them.
 //! * [`subquery_values`]: EXISTS and IN in the place of a value.
@@ -30,10 +37,14 @@
 
 pub(crate) mod array_arguments;
 pub(crate) mod arrays;
+pub(crate) mod bag_operations;
 mod calls;
 mod casts;
+mod chosen_values;
 pub(crate) mod column_names;
+pub(crate) mod computed_below;
 pub(crate) mod distinct_from;
+pub(crate) mod distinct_sorting;
 pub(crate) mod empty_tables;
 pub(crate) mod from_functions;
 mod function_call;
@@ -45,15 +56,19 @@ mod moments;
 mod named_moments;
 mod names_columns;
 pub(crate) mod numbers;
+mod operand_types;
 mod operation;
 pub(crate) mod operators;
 mod overlaps;
 pub(crate) mod quantified_arrays;
 pub(crate) mod recursive_types;
+pub(crate) mod repeated_order;
+mod row_comparisons;
 mod row_functions;
 pub(crate) mod row_membership;
 pub(crate) mod scalar_subqueries;
 pub(crate) mod set_comparisons;
+pub(crate) mod subquery_names;
 pub(crate) mod subquery_values;
 pub(crate) mod system;
 pub(crate) mod tokens;

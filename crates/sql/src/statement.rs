@@ -10,9 +10,7 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Query, SetExpr, SetOperator, SetQuantifier, Statement as Ast,
-};
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -26,8 +24,9 @@ use crate::lookup::LookUp;
 use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{
-    array_arguments, arrays, column_names, distinct_from, from_functions, json_aggregates, limits,
-    operators, quantified_arrays, row_membership, tokens, value_lists, whole_rows,
+    array_arguments, arrays, column_names, distinct_from, distinct_sorting, from_functions,
+    json_aggregates, limits, operators, quantified_arrays, row_membership, subquery_names, tokens,
+    value_lists, whole_rows,
 };
 use crate::writes::Write;
 
@@ -248,6 +247,7 @@ fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
 /// A query in the form that the planner takes.
 fn query(mut statement: Ast) -> StatementKind {
     distinct_from::rewrite(&mut statement);
+    distinct_sorting::rewrite(&mut statement);
     column_names::add(&mut statement);
     value_lists::rewrite(&mut statement);
     row_membership::rewrite(&mut statement);
@@ -259,6 +259,7 @@ fn query(mut statement: Ast) -> StatementKind {
     limits::rewrite(&mut statement);
     operators::rewrite(&mut statement);
     array_arguments::rewrite(&mut statement);
+    subquery_names::rewrite(&mut statement);
     StatementKind::Query(Box::new(statement))
 }
 
@@ -304,11 +305,6 @@ fn body_refusal(body: &SetExpr) -> Option<SqlError> {
             Some(SqlError::read_only("SELECT INTO"))
         }
         SetExpr::Query(query) => query_refusal(query),
-        SetExpr::SetOperation {
-            op: op @ (SetOperator::Except | SetOperator::Intersect),
-            set_quantifier: SetQuantifier::All,
-            ..
-        } => Some(SqlError::not_supported(format!("{op} ALL"))),
         SetExpr::SetOperation { left, right, .. } => {
             body_refusal(left).or_else(|| body_refusal(right))
         }

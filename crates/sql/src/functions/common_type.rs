@@ -5,7 +5,8 @@
 //!
 //! DataFusion makes texts of all (`greatest(9, '10')` was `9`) or refuses them (`coalesce(day, '2024-01-01')`).
 //!
-//! Does not: refuse columns of texts beside others, as PostgreSQL does; they are cast.
+//! Most of it has been done where the statement was planned (`rewrite::chosen_values`). What is left is parameters, which are literals
+//! by now, and recursive queries; texts beside others are cast.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! `string_agg(DISTINCT …)` and `array_agg(DISTINCT …)` in the order of their values.
 //!
-//! PostgreSQL finds out what is distinct by sorting, and clients have come to rely on that. An ORDER BY that is written stays.
+//! PostgreSQL finds out what is distinct by sorting, and clients have come to rely on that. An ORDER BY that is written stays, and
+//! is one of what the aggregate is given, or an error (42P10).
 //!
 //! DataFusion (55.2) lets aggregates of one SELECT share an order, of which one may be the reverse; but those of distinct
 //! values, told to come in reverse, come in the same order ([`NotReversed`]).
@@ -9,12 +10,15 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
+use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Expr, ReversedUDAF, Signature,
 };
+
+use crate::error::{SqlError, code};
 
 /// Aggregates whose results show the order of their values.
 const ORDERED: [&str; 2] = ["array_agg", "string_agg"];
@@ -28,6 +32,12 @@ impl ExprPlanner for DistinctOrder {
         &self,
         mut expr: RawAggregateExpr,
     ) -> Result<PlannerResult<RawAggregateExpr>> {
+        let is_given = |sort: &Sort| expr.args.contains(&sort.expr);
+        if expr.distinct && !expr.order_by.iter().all(is_given) {
+            let message =
+                "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+            return Err(SqlError::new(code::INVALID_COLUMN_REFERENCE, message).into());
+        }
         if expr.distinct && ORDERED.contains(&expr.func.name()) {
             if expr.order_by.is_empty() {
                 let ascending_nulls_last = |value: &Expr| value.clone().sort(true, false);

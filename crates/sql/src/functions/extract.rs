@@ -125,7 +125,7 @@ impl ScalarUDFImpl for Extract {
 
 /// What is extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Microseconds,
     Milliseconds,
     Second,
@@ -148,22 +148,26 @@ enum Part {
 
 impl Part {
     /// The part with this name (singular, plural or short), if the type has it.
-    fn named(name: &str, of: &DataType) -> Result<Self, SqlError> {
+    pub(super) fn named(name: &str, of: &DataType) -> Result<Self, SqlError> {
         let lower = name.to_ascii_lowercase();
         let part = match lower.as_str() {
-            "microsecond" | "microseconds" | "us" => Self::Microseconds,
-            "millisecond" | "milliseconds" | "ms" => Self::Milliseconds,
-            "second" | "seconds" | "sec" | "s" => Self::Second,
-            "minute" | "minutes" | "min" | "m" => Self::Minute,
-            "hour" | "hours" | "h" => Self::Hour,
+            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "usecond" | "useconds" => {
+                Self::Microseconds
+            }
+            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "mseconds" => {
+                Self::Milliseconds
+            }
+            "second" | "seconds" | "sec" | "secs" | "s" => Self::Second,
+            "minute" | "minutes" | "min" | "mins" | "m" => Self::Minute,
+            "hour" | "hours" | "hr" | "hrs" | "h" => Self::Hour,
             "day" | "days" | "d" => Self::Day,
             "week" | "weeks" | "w" => Self::Week,
-            "month" | "months" | "mon" => Self::Month,
+            "month" | "months" | "mon" | "mons" => Self::Month,
             "quarter" | "qtr" => Self::Quarter,
-            "year" | "years" | "y" => Self::Year,
-            "decade" | "decades" => Self::Decade,
-            "century" | "centuries" => Self::Century,
-            "millennium" | "millennia" => Self::Millennium,
+            "year" | "years" | "yr" | "yrs" | "y" => Self::Year,
+            "decade" | "decades" | "dec" | "decs" => Self::Decade,
+            "century" | "centuries" | "cent" | "c" => Self::Century,
+            "millennium" | "millennia" | "mil" | "mils" => Self::Millennium,
             "isoyear" => Self::IsoYear,
             "dow" => Self::DayOfWeek,
             "isodow" => Self::IsoDayOfWeek,

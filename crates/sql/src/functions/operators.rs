@@ -5,7 +5,8 @@
 //! |---|---|
 //! | date ± integer | date |
 //! | date - date | integer |
-//! | date ± interval | timestamp |
+//! | date ± interval or time | timestamp |
+//! | timestamp ± time; time * number, time / number; interval compared with time | a time is the interval since midnight |
 //! | timestamp - timestamp or date, date - timestamp | interval |
 //! | interval * number, number * interval, interval / number | interval |
 //! | interval compared with interval | by their lengths |
@@ -51,6 +52,7 @@ impl Operators {
     fn planned(&self, op: &BinaryOperator, operands: Operands) -> PlannerResult<Operands> {
         use BinaryOperator::{Divide, Minus, Multiply, Plus};
         use Kind::{Date, Integer, Interval, Number, Timestamp, Zoned};
+        let operands = self.clocks_as_intervals(op, operands);
         let kinds = (operands.left_kind, operands.right_kind);
         let (left, right) = (operands.left, operands.right);
         let planned = match (op, kinds) {
@@ -101,6 +103,37 @@ impl Operators {
         };
         PlannerResult::Planned(planned)
     }
+
+    /// A time beside what takes none, but an interval.
+    fn clocks_as_intervals(&self, op: &BinaryOperator, operands: Operands) -> Operands {
+        use Kind::{Clock, Interval};
+        let is_span = |other: Kind| match op {
+            BinaryOperator::Plus | BinaryOperator::Minus => other.is_of_calendar(),
+            BinaryOperator::Multiply | BinaryOperator::Divide => other.is_number(),
+            op => other == Interval && comparison(op).is_some(),
+        };
+        match (operands.left_kind, operands.right_kind) {
+            (Clock, other) if is_span(other) => Operands {
+                left: self.since_midnight(operands.left),
+                left_kind: Interval,
+                ..operands
+            },
+            (other, Clock) if is_span(other) => Operands {
+                right: self.since_midnight(operands.right),
+                right_kind: Interval,
+                ..operands
+            },
+            _ => operands,
+        }
+    }
+
+    /// A time as an interval.
+    fn since_midnight(&self, clock: Expr) -> Expr {
+        let micros = cast(clock, DataType::Time64(TimeUnit::Microsecond));
+        let moment = cast(cast(micros, DataType::Int64), TIMESTAMP);
+        let epoch = ScalarValue::TimestampMicrosecond(Some(0), None);
+        call(&self.difference, vec![moment, Expr::Literal(epoch, None)])
+    }
 }
 
 /// Two operands and what they are.
@@ -119,6 +152,8 @@ enum Kind {
     Timestamp,
     /// A timestamp with time zone.
     Zoned,
+    /// A time of day.
+    Clock,
     Interval,
     Integer,
     Number,
@@ -132,11 +167,22 @@ impl Kind {
             Ok(DataType::Date32) => Self::Date,
             Ok(DataType::Timestamp(_, None)) => Self::Timestamp,
             Ok(DataType::Timestamp(_, Some(_))) => Self::Zoned,
+            Ok(DataType::Time64(_)) => Self::Clock,
             Ok(DataType::Interval(_) | DataType::Duration(_)) => Self::Interval,
             Ok(data_type) if data_type.is_integer() => Self::Integer,
             Ok(data_type) if data_type.is_numeric() => Self::Number,
             _ => Self::Other,
         }
+    }
+}
+
+impl Kind {
+    fn is_of_calendar(self) -> bool {
+        matches!(self, Self::Date | Self::Timestamp | Self::Zoned)
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Self::Integer | Self::Number)
     }
 }
 
@@ -213,6 +259,26 @@ fn literal_typed(
     })
 }
 
+/// A `real` or double beside a number of another type, to which DataFusion would round it: both are doubles, in what is computed as in what
+/// is compared.
+fn doubles(op: &BinaryOperator, left: Expr, right: Expr, schema: &DFSchema) -> (Expr, Expr) {
+    use BinaryOperator::{Divide, Minus, Multiply, Plus};
+    let of = [&left, &right].map(|side| side.get_type(schema));
+    let [Ok(of_left), Ok(of_right)] = of else {
+        return (left, right);
+    };
+    let is_meant = matches!(op, Plus | Minus | Multiply | Divide) || comparison(op).is_some();
+    let mixed = of_left != of_right && of_left.is_numeric() && of_right.is_numeric();
+    if !is_meant || !mixed || !(of_left.is_floating() || of_right.is_floating()) {
+        return (left, right);
+    }
+    let double = |side, of| match of {
+        DataType::Float64 => side,
+        _ => cast(side, DataType::Float64),
+    };
+    (double(left, of_left), double(right, of_right))
+}
+
 impl ExprPlanner for Operators {
     fn plan_binary_op(
         &self,
@@ -221,6 +287,7 @@ impl ExprPlanner for Operators {
     ) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = expr;
         let (left, right) = literal_typed(&op, left, right, schema)?;
+        let (left, right) = doubles(&op, left, right, schema);
         let operands = Operands {
             left_kind: Kind::of(&left, schema),
             right_kind: Kind::of(&right, schema),

@@ -1,4 +1,4 @@
-//! Texts that become part of a statement: `quote_literal`, `quote_nullable` and `format`.
+//! Texts that become part of a statement: `quote_literal`, `quote_nullable`, `quote_ident` and `format`.
 //!
 //! `format` takes values of any type for the texts that a client is sent, the others for what a cast makes of them: a boolean is `t` or
 //! `true`, and a `character(n)` has blanks at its end or not.
@@ -34,6 +34,7 @@ pub(crate) fn functions() -> Vec<ScalarUDF> {
     vec![
         function("quote_literal", Form::Literal),
         function("quote_nullable", Form::Nullable),
+        function("quote_ident", Form::Identifier),
         function("format", Form::Format),
     ]
 }
@@ -50,18 +51,26 @@ pub(crate) fn quote_identifier(name: &str) -> String {
 
 /// Whether PostgreSQL takes a word for something else than a name where a name may stand.
 fn is_reserved(word: &str) -> bool {
-    use datafusion::sql::sqlparser::keywords::{
-        ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS,
-    };
-    let upper = word.to_ascii_uppercase();
-    ALL_KEYWORDS
-        .binary_search(&upper.as_str())
-        .is_ok_and(|place| {
-            let keyword = &ALL_KEYWORDS_INDEX[place];
-            RESERVED_FOR_COLUMN_ALIAS.contains(keyword)
-                || RESERVED_FOR_TABLE_ALIAS.contains(keyword)
-        })
+    NOT_NAMES.binary_search(&word).is_ok()
 }
+
+/// PostgreSQL 15's words that are not plain names: `SELECT word FROM pg_get_keywords() WHERE catcode <> 'U'`.
+#[rustfmt::skip]
+const NOT_NAMES: [&str; 151] = [
+    "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "authorization", "between", "bigint", "binary",
+    "bit", "boolean", "both", "case", "cast", "char", "character", "check", "coalesce", "collate", "collation", "column",
+    "concurrently", "constraint", "create", "cross", "current_catalog", "current_date", "current_role", "current_schema",
+    "current_time", "current_timestamp", "current_user", "dec", "decimal", "default", "deferrable", "desc", "distinct", "do",
+    "else", "end", "except", "exists", "extract", "false", "fetch", "float", "for", "foreign", "freeze", "from", "full", "grant",
+    "greatest", "group", "grouping", "having", "ilike", "in", "initially", "inner", "inout", "int", "integer", "intersect",
+    "interval", "into", "is", "isnull", "join", "lateral", "leading", "least", "left", "like", "limit", "localtime",
+    "localtimestamp", "national", "natural", "nchar", "none", "normalize", "not", "notnull", "null", "nullif", "numeric", "offset",
+    "on", "only", "or", "order", "out", "outer", "overlaps", "overlay", "placing", "position", "precision", "primary", "real",
+    "references", "returning", "right", "row", "select", "session_user", "setof", "similar", "smallint", "some", "substring",
+    "symmetric", "table", "tablesample", "then", "time", "timestamp", "to", "trailing", "treat", "trim", "true", "union", "unique",
+    "user", "using", "values", "varchar", "variadic", "verbose", "when", "where", "window", "with", "xmlattributes", "xmlconcat",
+    "xmlelement", "xmlexists", "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable",
+];
 
 /// A text as a literal: quotes doubled, and backslashes in the form that has them.
 fn quote_literal(text: &str) -> String {
@@ -76,6 +85,7 @@ fn quote_literal(text: &str) -> String {
 enum Form {
     Literal,
     Nullable,
+    Identifier,
     Format,
 }
 
@@ -117,6 +127,7 @@ impl ScalarUDFImpl for Quoting {
             let first = cells.next().transpose()?.flatten();
             match self.form {
                 Form::Literal => Ok(first.map(|text| quote_literal(&text))),
+                Form::Identifier => Ok(first.map(|name| quote_identifier(&name))),
                 Form::Nullable => Ok(Some(literal_or_null(first.as_deref()))),
                 Form::Format => {
                     let Some(pattern) = first else {

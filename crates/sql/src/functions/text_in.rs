@@ -16,7 +16,7 @@ use crate::table::column::OID_KEY;
 
 /// Takes texts for values of a type.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct TextIn {
+pub(crate) struct TextIn {
     name: &'static str,
     oid: u32,
     is_read: bool,
@@ -30,7 +30,7 @@ impl TextIn {
     }
 
     /// Takes texts as they are: it is known what they are.
-    pub(super) fn as_is(oid: u32) -> Self {
+    pub(crate) fn as_is(oid: u32) -> Self {
         Self::new("text_as_is", oid, false)
     }
 

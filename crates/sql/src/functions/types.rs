@@ -37,6 +37,7 @@ impl TypePlanner for SqlTypes {
                 SqlType::Uuid => pg_type::UUID,
                 SqlType::JSON => pg_type::JSON,
                 SqlType::JSONB => pg_type::JSONB,
+                SqlType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => pg_type::TIMETZ,
                 SqlType::Custom(name, _) => address(name).unwrap_or(pg_type::oid(&data_type)),
                 _ => pg_type::oid(&data_type),
             };

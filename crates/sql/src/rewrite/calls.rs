@@ -10,7 +10,8 @@
 //! isfinite(t)                t NOT IN ('infinity', '-infinity')
 //! age(t)                     age(current_date, t)
 //! age(t, u)                  age(t::timestamp, u::timestamp) it takes no dates
-//! date_trunc(u, t, z)        timezone(z, date_trunc(u, timezone(z, t)))
+//! date_trunc(u, t, z)        timezone(z, date_trunc(u, timezone(z, t)))   of hours and less: t - what is cut off there
+//! date_bin('…', t, o)        date_bin('…'::interval, t, o)
 //! localtime                  localtimestamp::time
 //! make_interval(days => 2)   (2) * INTERVAL '1 day'
 //! make_timestamp(y, m, d, …) make_date(y, m, d)::timestamp + …
@@ -98,9 +99,26 @@ pub(super) fn in_other_words(function: &Function) -> Option<Expr> {
             cast(Expr::Function(function.clone()), DataType::Int(None))
         }
         ("date_trunc", [unit, moment, zone]) => {
+            let moment = cast(moment.clone(), DataType::Timestamp(None, TimezoneInfo::Tz));
             let there = call("timezone", [zone.clone(), moment.clone()], Vec::new());
-            let cut = call("date_trunc", [unit.clone(), there], Vec::new());
-            call("timezone", [zone.clone(), cut], Vec::new())
+            let cut = call("date_trunc", [unit.clone(), there.clone()], Vec::new());
+            match is_of_clock(unit) {
+                // An hour that is there twice would be told as the later one.
+                true => operation(
+                    moment,
+                    BinaryOperator::Minus,
+                    operation(there, BinaryOperator::Minus, cut),
+                ),
+                false => call("timezone", [zone.clone(), cut], Vec::new()),
+            }
+        }
+        ("date_bin", [stride, moment, origin]) if is_quoted(stride) => {
+            let stride = cast(stride.clone(), INTERVAL);
+            call(
+                "date_bin",
+                [stride, moment.clone(), origin.clone()],
+                Vec::new(),
+            )
         }
         ("isfinite", [moment]) => Expr::Nested(Box::new(Expr::InList {
             expr: Box::new(Expr::Nested(Box::new(moment.clone()))),
@@ -117,6 +135,17 @@ pub(super) fn in_other_words(function: &Function) -> Option<Expr> {
             call(name, [as_bytes(bytes), rest.clone()], Vec::new())
         }
         _ => return None,
+    })
+}
+
+/// Whether a unit is shorter than a day.
+fn is_of_clock(unit: &Expr) -> bool {
+    const STEMS: [&str; 5] = ["microsec", "millisec", "sec", "min", "hour"];
+    let name = is_quoted(unit).then(|| unit.to_string().to_ascii_lowercase());
+    name.is_some_and(|name| {
+        STEMS
+            .iter()
+            .any(|stem| name.starts_with(&format!("'{stem}")))
     })
 }
 

@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::walk::walk_mut;
 
 /// Stands between a name and its number.
-const MARK: char = '\u{1}';
+pub(super) const MARK: char = '\u{1}';
 
 /// Stands before the names of columns that a `*` has again, in queries on the system catalogs.
 const AGAIN: &str = "__alias_";

@@ -38,7 +38,8 @@ use datafusion::optimizer::decorrelate_lateral_join::DecorrelateLateralJoin;
 use datafusion::optimizer::{OptimizerContext, OptimizerRule};
 
 use super::subquery_values::has_subquery;
-use dependent::{Domain, outer_columns};
+pub(super) use dependent::outer_columns;
+use dependent::{Domain, has_outer_columns};
 
 /// The plan with plain joins in the place of lateral ones that DataFusion does not know.
 pub(crate) fn plain(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -65,7 +66,10 @@ struct Lateral {
 impl Lateral {
     fn plain(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
         let named = named_by_right(&join)?;
-        if named.is_empty() || is_known(&join) {
+        if named.is_empty() {
+            return not_lateral(join);
+        }
+        if is_known(&join) {
             return Ok(Transformed::no(LogicalPlan::Join(join)));
         }
         self.joins += 1;
@@ -114,6 +118,28 @@ impl Lateral {
         )?;
         filtered(joined, outside)?.project(all)?.build()
     }
+}
+
+/// A join whose right side names nothing of the left. DataFusion takes it for lateral even so where a subquery in there names columns of
+/// another table that is called like one on the left.
+fn not_lateral(join: Join) -> Result<Transformed<LogicalPlan>> {
+    let right = Arc::unwrap_or_clone(join.right);
+    let right = right.transform_down(|plan| match plan {
+        LogicalPlan::Subquery(subquery) if outer_columns(&subquery.subquery)?.is_empty() => {
+            let plan = Arc::unwrap_or_clone(subquery.subquery);
+            Ok(Transformed::new(plan, true, TreeNodeRecursion::Stop))
+        }
+        alias @ LogicalPlan::SubqueryAlias(_) => Ok(Transformed::no(alias)),
+        other => Ok(Transformed::new(other, false, TreeNodeRecursion::Stop)),
+    })?;
+    let transformed = right.transformed;
+    let right = Arc::new(right.data);
+    let join = LogicalPlan::Join(Join { right, ..join });
+    Ok(Transformed::new(
+        join,
+        transformed,
+        TreeNodeRecursion::Continue,
+    ))
 }
 
 /// The columns of the left that the subquery on the right names.
@@ -216,7 +242,7 @@ fn conditions(join: &Join) -> Vec<Expr> {
     equal.chain(join.filter.clone()).collect()
 }
 
-fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
+pub(super) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
     let mut is_volatile = false;
     plan.apply_with_subqueries(|plan| {
         plan.apply_expressions(|expr| {
@@ -233,8 +259,8 @@ fn is_known(join: &Join) -> bool {
     let plan = LogicalPlan::Join(join.clone());
     let rewritten = rule.rewrite(plan, &OptimizerContext::new());
     let is_plain = rewritten.is_ok_and(|plan| {
-        let left = outer_columns(&plan.data).map(|columns| !columns.is_empty());
-        plan.transformed && !left.unwrap_or(true)
+        // It leaves subqueries of expressions alone.
+        plan.transformed && !has_outer_columns(&plan.data).unwrap_or(true)
     });
     is_plain && conditions_may_leave(&join.right).unwrap_or(false)
 }

@@ -10,6 +10,9 @@
 //! recursive query keep their types, on which they have agreed before.
 //!
 //! A function of integers that DataFusion has for bigints only gives integers again.
+//!
+//! As types are those of PostgreSQL here for the first time, expressions that depend on them are looked at on the way up: what it
+//! refuses ([`operand_types`]), and values that it brings together ([`chosen_values`]).
 
 use std::sync::Arc;
 
@@ -21,6 +24,8 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Limit, Subquery, Union};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
+
+use super::{chosen_values, operand_types};
 
 /// Functions that give integers if they are given integers, and bigints in DataFusion.
 const OF_INTEGERS: [&str; 2] = ["gcd", "lcm"];
@@ -54,14 +59,20 @@ fn node(plan: LogicalPlan, around: &[DFSchema]) -> Result<LogicalPlan> {
     let plan = plan
         .map_subqueries(|subquery| within(subquery, &inside))?
         .data;
+    let whole = |expr: Expr| {
+        let name = names.save(&expr);
+        let typed = expr.transform_down(|expr| Ok(one(expr, around)))?.data;
+        let typed = typed.transform_up(|expr| settled(expr, &schema))?;
+        Ok(typed.update_data(|expr| name.restore(expr)))
+    };
     let plan = plan
-        .map_expressions(|expr| {
-            let name = names.save(&expr);
-            let typed = expr.transform_down(|expr| Ok(one(expr, around)))?.data;
-            let typed = typed.transform_up(|expr| Ok(of_integers(expr, &schema)))?;
-            Ok(typed.update_data(|expr| name.restore(expr)))
+        .map_expressions(|expr| match expr {
+            // Each of its expressions is a column by its own name.
+            Expr::GroupingSet(_) => expr.map_children(whole),
+            expr => whole(expr),
         })?
         .data;
+    operand_types::checked_node(&plan)?;
     match plan {
         LogicalPlan::Values(values) => LogicalPlanBuilder::values(values.values)?.build(),
         // Its own recomputation keeps the types that it had.
@@ -108,6 +119,12 @@ fn one(expr: Expr, around: &[DFSchema]) -> Transformed<Expr> {
         }
         other => Transformed::no(other),
     }
+}
+
+/// One expression whose parts have their types.
+fn settled(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    operand_types::checked(&expr, schema)?;
+    of_integers(expr, schema).transform_data(|expr| chosen_values::agreed(expr, schema))
 }
 
 /// A call that gives bigints out of integers, as integers.

@@ -7,6 +7,7 @@
 //! a ~ p, a ~* p              a ~ regular_expression(p, …)   its patterns are others
 //! a LIKE p ESCAPE '!'        a LIKE like_escape(p, '!')      it knows no other than the backslash
 //! (a, b) IS NULL             a IS NULL AND b IS NULL         a row is NULL, and is not, if all of it is
+//! (a, b) < (c, d)            … field by field                [`row_comparisons`]
 //! (a, b) OVERLAPS (c, d)     … by comparisons                [`overlaps`]
 //! t::varchar(3)              left(t::text, 3)::varchar(3)    it takes the length for a remark
 //! t::char(3)                 rtrim(left(t::text, 3))::char(3)
@@ -16,6 +17,8 @@
 //! j['a']                     j -> 'a'                        only a document has keys
 //! substring(t FROM 'p')      (regexp_match(t, 'p'))[1]
 //! ~a                         -1 - a
+//! a # b                      (a | b) - (a & b)               it takes a # a for 0 where a is NULL, too
+//! -interval '1 h 2 m'        -(interval '1 h 2 m')           it puts the sign into the text, before the hours only
 //! |/ a, ||/ a, @ a           sqrt(a::float8), cbrt(a::float8), abs(a)
 //! ```
 //!
@@ -31,10 +34,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::casts::{INTERVAL, cast, is_quoted};
-use super::function_call::{arguments, call};
+use super::function_call::call;
 use super::operation::{number, operation};
+use super::row_comparisons::fields_of_row;
 use super::walk::walk_mut;
-use super::{calls, named_moments, overlaps};
+use super::{calls, named_moments, overlaps, row_comparisons};
 use crate::functions::types::characters;
 
 /// A function that is called without parentheses. The parser knows the others.
@@ -70,6 +74,12 @@ impl VisitorMut for Operators {
                 };
                 *expr = operation(ones, BinaryOperator::Minus, (**bits).clone());
             }
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: interval,
+            } if matches!(interval.as_ref(), Expr::Interval(_)) => {
+                **interval = Expr::Nested(interval.clone());
+            }
             Expr::UnaryOp { op, expr: value } => {
                 if let Some(call) = root_or_absolute(*op, value) {
                     *expr = call;
@@ -84,12 +94,34 @@ impl VisitorMut for Operators {
                     *expr = comparison;
                 }
             }
-            Expr::BinaryOp { op, right, .. } => {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::PGBitwiseXor,
+                right,
+            } => {
+                let of_bits = |op| operation((**left).clone(), op, (**right).clone());
+                let either = of_bits(BinaryOperator::BitwiseOr);
+                *expr = operation(
+                    either,
+                    BinaryOperator::Minus,
+                    of_bits(BinaryOperator::BitwiseAnd),
+                );
+            }
+            Expr::BinaryOp { op, right, .. } if of_regular_expression(op).is_some() => {
                 if let Some((sensitive, letters)) = of_regular_expression(op) {
                     let letters = Expr::value(Value::SingleQuotedString(letters.to_owned()));
                     let pattern = [(**right).clone(), letters];
                     *op = sensitive;
                     **right = call("regular_expression", pattern, Vec::new());
+                }
+            }
+            Expr::BinaryOp { .. }
+            | Expr::InList { .. }
+            | Expr::Between { .. }
+            | Expr::IsDistinctFrom(..)
+            | Expr::IsNotDistinctFrom(..) => {
+                if let Some(by_fields) = row_comparisons::by_fields(expr) {
+                    *expr = by_fields;
                 }
             }
             Expr::Like {
@@ -201,19 +233,6 @@ impl VisitorMut for Operators {
             _ => {}
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// The fields of `(a, b)` or `ROW(a, b)`.
-fn fields_of_row(row: &Expr) -> Option<Vec<Expr>> {
-    match row {
-        Expr::Tuple(fields) => Some(fields.clone()),
-        Expr::Function(function) => {
-            let name = function.name.0.last()?.as_ident()?;
-            let is_row = name.value.eq_ignore_ascii_case("row");
-            is_row.then(|| arguments(function)).flatten()
-        }
-        _ => None,
     }
 }
 

@@ -6,30 +6,36 @@
 //! * EXISTS: whether there is any.
 //! * IN: true if one is equal; else false if there are none at all; else NULL if x, or a row, is NULL; else
 //!   false.
+//!
+//! In a condition DataFusion (55.2) joins by IN wherever it stands, and says false for NULL. That is right where nothing
+//! but AND and OR is around it, and wrong elsewhere: there IN is a value, too. NOT IN is joined by only alone, among
+//! columns of a subquery that names nothing of the query around it. One that does is
+//! `NOT EXISTS (SELECT FROM … WHERE (x = y) IS NOT FALSE)`, which is false instead of NULL.
+//!
+//! [`computed_below`](super::computed_below) has brought them where they are conditions or values of a select list.
 
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchemaRef, Result, ScalarValue, internal_err};
+use datafusion::common::{Column, DFSchemaRef, Result, ScalarValue};
 use datafusion::functions_aggregate::expr_fn::count;
-use datafusion::logical_expr::expr::Exists;
+use datafusion::logical_expr::expr::{BinaryExpr, Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
+use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
-    Aggregate, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit, when,
+    Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Operator, lit, when,
 };
 
-/// The name of the rows that IN looks among: they may have that of a table around them.
-/// No identifier has a blank unless it is quoted.
-const AMONG: &str = "rows of IN";
-/// The first words of the names of what is computed for an aggregate.
-const COMPUTED: &str = "computed for an aggregate";
+/// The name of the rows that IN looks among, or of their column: they may have that of a table or column around them.
+/// No identifier has such a character unless it is quoted.
+const AMONG: &str = "\u{1}among";
 
 /// The plan with a value in the place of every such condition that nothing is filtered or joined by.
 pub(crate) fn counted(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|plan| match plan {
         LogicalPlan::Projection(_) => values(plan),
-        LogicalPlan::Aggregate(aggregate) => computed_below(aggregate),
+        LogicalPlan::Filter(filter) => conditions(filter),
         // Elsewhere DataFusion has no subqueries but conditions.
         other => Ok(Transformed::no(other)),
     })?;
@@ -47,48 +53,106 @@ fn values(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })
 }
 
-/// What an aggregate takes of subqueries is computed by a projection below it: there DataFusion joins them.
-fn computed_below(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
-    let mut computed: Vec<Expr> = Vec::new();
-    let mut compute = |expr: Expr| {
-        if !has_subquery(&expr)? {
-            return Ok(Transformed::no(expr));
-        }
-        let name = format!("{COMPUTED} {}", computed.len() + 1);
-        computed.push(expr.alias(&name));
-        Ok(Transformed::yes(Expr::Column(Column::from_name(name))))
-    };
-    let plan = LogicalPlan::Aggregate(aggregate);
-    let names = NamePreserver::new(&plan);
-    let plan = plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let expr = match expr {
-            Expr::GroupingSet(_) => Transformed::no(expr),
-            expr if expr.exists(|part| Ok(matches!(part, Expr::AggregateFunction(_))))? => expr
-                .transform_down(|part| match part {
-                    Expr::AggregateFunction(_) => part.map_children(&mut compute),
-                    part => Ok(Transformed::no(part)),
-                })?,
-            expr => compute(expr)?,
-        };
-        Ok(expr.update_data(|expr| name.restore(expr)))
-    })?;
-    if computed.is_empty() {
-        return Ok(plan);
+/// A filter with conditions that DataFusion answers as PostgreSQL does.
+fn conditions(filter: Filter) -> Result<Transformed<LogicalPlan>> {
+    if !has_subquery(&filter.predicate)? {
+        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
     }
-    let LogicalPlan::Aggregate(aggregate) = plan.data else {
-        return internal_err!("an aggregate is one still");
+    let inputs = [filter.input.schema().clone()];
+    let conditions = split_conjunction_owned(filter.predicate).into_iter();
+    let conditions = conditions.map(|condition| match condition {
+        Expr::Not(inner) => match *inner {
+            Expr::InSubquery(mut among) => {
+                among.negated = !among.negated;
+                alone(among, &inputs)
+            }
+            inner => condition_among(Expr::Not(Box::new(inner)), &inputs),
+        },
+        Expr::InSubquery(among) => alone(among, &inputs),
+        other => condition_among(other, &inputs),
+    });
+    let conditions = conditions.collect::<Result<Vec<_>>>()?.into_iter();
+    let condition = conditions.reduce(Expr::and).unwrap_or_else(|| lit(true));
+    let filter = Filter::try_new(condition, filter.input)?;
+    Ok(Transformed::yes(LogicalPlan::Filter(filter)))
+}
+
+/// IN or NOT IN as a condition by itself: DataFusion's joins know of NULLs in a column, and in nothing else.
+fn alone(among: InSubquery, inputs: &[DFSchemaRef]) -> Result<Expr> {
+    if !among.negated || (!is_correlated(&among.subquery) && among.expr.any_column_refs()) {
+        return Ok(Expr::InSubquery(among));
+    }
+    condition_among(Expr::InSubquery(among), inputs)
+}
+
+/// A condition that counts as false where it is NULL.
+fn condition_among(expr: Expr, inputs: &[DFSchemaRef]) -> Result<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if matches!(op, Operator::And | Operator::Or) =>
+        {
+            let left = condition_among(*left, inputs)?;
+            let right = condition_among(*right, inputs)?;
+            let both = BinaryExpr::new(Box::new(left), op, Box::new(right));
+            Ok(Expr::BinaryExpr(both))
+        }
+        Expr::InSubquery(among) if !among.negated => Ok(Expr::InSubquery(among)),
+        Expr::InSubquery(among) if is_correlated(&among.subquery) => is_none(among, inputs),
+        other => {
+            let expr = other.transform_up(|part| match part {
+                Expr::InSubquery(_) => value(part, inputs),
+                Expr::Exists(exists) => {
+                    let rows = with_column(&exists.subquery)?;
+                    let exists = Exists::new(rows, exists.negated);
+                    Ok(Transformed::yes(Expr::Exists(exists)))
+                }
+                part => Ok(Transformed::no(part)),
+            })?;
+            Ok(expr.data)
+        }
+    }
+}
+
+fn is_correlated(subquery: &Subquery) -> bool {
+    !subquery.outer_ref_columns.is_empty()
+}
+
+/// `x NOT IN (…)` as NOT EXISTS.
+fn is_none(among: InSubquery, inputs: &[DFSchemaRef]) -> Result<Expr> {
+    let (rows, cell) = cells(&among.expr, &among.subquery)?;
+    let mut outer = among.subquery.outer_ref_columns.clone();
+    let equal = cell.eq(from_outside(&among.expr, inputs, &mut outer)?);
+    let is_nullable = match inputs {
+        [input] => among.expr.nullable(input)? || rows.schema().field(0).is_nullable(),
+        _ => true,
     };
-    let columns = aggregate.input.schema().columns().into_iter();
-    let below = LogicalPlanBuilder::from(Arc::unwrap_or_clone(aggregate.input))
-        .project(columns.map(Expr::Column).chain(computed))?
+    let condition = if is_nullable {
+        equal.is_not_false()
+    } else {
+        equal
+    };
+    let rows = LogicalPlanBuilder::from(rows).filter(condition)?.build()?;
+    let subquery = Subquery {
+        subquery: Arc::new(rows),
+        outer_ref_columns: outer,
+        spans: among.subquery.spans,
+    };
+    Ok(Expr::Exists(Exists::new(subquery, true)))
+}
+
+/// The rows of EXISTS with a column: DataFusion (55.2) fails where it joins by rows without any.
+fn with_column(subquery: &Subquery) -> Result<Subquery> {
+    if !subquery.subquery.schema().fields().is_empty() {
+        return Ok(subquery.clone());
+    }
+    let rows = of_any_columns(&subquery.subquery).clone();
+    let rows = LogicalPlanBuilder::from(rows)
+        .project([lit(true)])?
         .build()?;
-    let above = Aggregate::try_new(
-        Arc::new(values(below)?.data),
-        aggregate.group_expr,
-        aggregate.aggr_expr,
-    )?;
-    Ok(Transformed::yes(LogicalPlan::Aggregate(above)))
+    Ok(Subquery {
+        subquery: Arc::new(rows),
+        ..subquery.clone()
+    })
 }
 
 /// Whether an expression has a subquery in it.
@@ -96,7 +160,10 @@ pub(super) fn has_subquery(expr: &Expr) -> Result<bool> {
     expr.exists(|part| {
         Ok(matches!(
             part,
-            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_)
+            Expr::ScalarSubquery(_)
+                | Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::SetComparison(_)
         ))
     })
 }
@@ -105,10 +172,10 @@ pub(super) fn has_subquery(expr: &Expr) -> Result<bool> {
 pub(super) fn value(expr: Expr, inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
     let (value, negated) = match expr {
         Expr::Exists(Exists { subquery, negated }) => (has_rows(&subquery)?, negated),
-        Expr::InSubquery(among) => match is_among(&among.expr, &among.subquery, inputs)? {
-            Some(value) => (value, among.negated),
-            None => return Ok(Transformed::no(Expr::InSubquery(among))),
-        },
+        Expr::InSubquery(among) => (
+            is_among(&among.expr, &among.subquery, inputs)?,
+            among.negated,
+        ),
         other => return Ok(Transformed::no(other)),
     };
     Ok(Transformed::yes(if negated { !value } else { value }))
@@ -124,16 +191,8 @@ fn has_rows(subquery: &Subquery) -> Result<Expr> {
     Ok(counted.gt(lit(0_i64)))
 }
 
-/// `None`: the rows are named like what is sought, and cannot be given another name because they depend on the
-/// query around them. The condition between both would be one of the rows with themselves.
-fn is_among(expr: &Expr, subquery: &Subquery, inputs: &[DFSchemaRef]) -> Result<Option<Expr>> {
-    let mut rows = unordered(&subquery.subquery)?;
-    if subquery.outer_ref_columns.is_empty() {
-        rows = LogicalPlanBuilder::from(rows).alias(AMONG)?.build()?;
-    } else if names_any(&rows, expr)? {
-        return Ok(None);
-    }
-    let cell = Expr::from(rows.schema().qualified_field(0));
+fn is_among(expr: &Expr, subquery: &Subquery, inputs: &[DFSchemaRef]) -> Result<Expr> {
+    let (rows, cell) = cells(expr, subquery)?;
     let mut outer = subquery.outer_ref_columns.clone();
     let sought = from_outside(expr, inputs, &mut outer)?;
     let that_are = |condition: Expr| {
@@ -146,14 +205,26 @@ fn is_among(expr: &Expr, subquery: &Subquery, inputs: &[DFSchemaRef]) -> Result<
         subquery.outer_ref_columns.clone(),
     )?;
     let all = has_rows(subquery)?;
-    let value = when(equal.gt(lit(0_i64)), lit(true))
+    when(equal.gt(lit(0_i64)), lit(true))
         .when(!all, lit(false))
         .when(
             expr.clone().is_null().or(null.gt(lit(0_i64))),
             lit(ScalarValue::Boolean(None)),
         )
-        .otherwise(lit(false))?;
-    Ok(Some(value))
+        .otherwise(lit(false))
+}
+
+/// The rows that IN looks among for `sought`, and their only column under a name that this does not have.
+fn cells(sought: &Expr, subquery: &Subquery) -> Result<(LogicalPlan, Expr)> {
+    let mut rows = unordered(&subquery.subquery)?;
+    if !is_correlated(subquery) {
+        rows = LogicalPlanBuilder::from(rows).alias(AMONG)?.build()?;
+    } else if names_any(&rows, sought)? {
+        let column = Expr::from(rows.schema().qualified_field(0)).alias(AMONG);
+        rows = LogicalPlanBuilder::from(rows).project([column])?.build()?;
+    }
+    let cell = Expr::from(rows.schema().qualified_field(0));
+    Ok((rows, cell))
 }
 
 /// Whether a column of an expression is called like one of a plan or of what is under it.

@@ -44,20 +44,63 @@ pub(super) struct Domain {
     pub(super) kept: Vec<Column>,
 }
 
-/// The outer columns that a plan names, in subqueries of expressions too.
-pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
+/// The columns that a plan names and has not itself, in subqueries of expressions too. What such a subquery, or the right side of a lateral
+/// join, names of the plan around it is the plan's own, even if another table outside is called the same:
+///
+/// ```text
+/// t, (SELECT count(*) FROM t WHERE EXISTS (SELECT FROM o WHERE o.x = t.x))      names nothing of the first t
+/// ```
+pub(in crate::rewrite) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
-    plan.apply_with_subqueries(|plan| {
+    plan.apply(|plan| {
+        if let LogicalPlan::Join(join) = plan {
+            let named = outer_columns(&join.right)?.into_iter();
+            columns.extend(named.filter(|column| !join.left.schema().has_column(column)));
+            columns.extend(outer_columns(&join.left)?);
+        }
+        let inputs = plan.inputs();
+        let is_own = |column: &Column| inputs.iter().any(|input| input.schema().has_column(column));
         plan.apply_expressions(|expr| {
             expr.apply(|expr| {
                 if let Expr::OuterReferenceColumn(_, column) = expr {
                     columns.push(column.clone());
                 }
+                if let Some(subquery) = subquery_of(expr) {
+                    let named = outer_columns(&subquery.subquery)?.into_iter();
+                    columns.extend(named.filter(|column| !is_own(column)));
+                }
                 Ok(TreeNodeRecursion::Continue)
             })
+        })?;
+        Ok(match plan {
+            LogicalPlan::Join(_) => TreeNodeRecursion::Jump,
+            _ => TreeNodeRecursion::Continue,
         })
     })?;
     Ok(once(columns))
+}
+
+/// Whether anything in a plan is told from outside of it, or of a part of it.
+pub(super) fn has_outer_columns(plan: &LogicalPlan) -> Result<bool> {
+    let is_outer = |expr: &Expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..)));
+    let mut has_some = false;
+    plan.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| {
+            has_some |= expr.exists(is_outer)?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(has_some)
+}
+
+fn subquery_of(expr: &Expr) -> Option<&Subquery> {
+    match expr {
+        Expr::ScalarSubquery(subquery) => Some(subquery),
+        Expr::Exists(exists) => Some(&exists.subquery),
+        Expr::InSubquery(within) => Some(&within.subquery),
+        Expr::SetComparison(comparison) => Some(&comparison.subquery),
+        _ => None,
+    }
 }
 
 impl Domain {

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DataFusionError, JoinType, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -99,6 +99,25 @@ fn value_column(place: usize) -> Column {
     Column::from_name(format!("{VALUE} {place}"))
 }
 
+/// Whether a column of the subquery is called like one of the query around that it names: in the condition that DataFusion
+/// joins by they would be the same.
+fn has_name_of_outer(plan: &LogicalPlan, outer: &DFSchema) -> Result<bool> {
+    let mut columns = outer_columns(plan)?;
+    columns.retain(|column| outer.has_column(column));
+    let mut is_there = false;
+    plan.apply(|part| {
+        is_there |= columns
+            .iter()
+            .any(|column| part.schema().has_column(column));
+        Ok(match part {
+            // What is below has another name above.
+            LogicalPlan::SubqueryAlias(_) => TreeNodeRecursion::Jump,
+            _ => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(is_there)
+}
+
 /// Whether DataFusion makes a join of it, or it is the same for all rows of the plan around it.
 fn is_known(subquery: &Subquery, outer: &DFSchema) -> Result<bool> {
     let names_outer = |plan: &LogicalPlan| {
@@ -107,6 +126,9 @@ fn is_known(subquery: &Subquery, outer: &DFSchema) -> Result<bool> {
     };
     if !names_outer(&subquery.subquery)? {
         return Ok(true);
+    }
+    if has_name_of_outer(&subquery.subquery, outer)? {
+        return Ok(false);
     }
     let mut pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
     let rewritten = subquery.subquery.as_ref().clone().rewrite(&mut pull_up);
