@@ -25,11 +25,12 @@ fn queries_have_the_outcomes_of_postgresql() -> Result<()> {
     let mut replica = hedgerow.connect()?;
     let seed = from_environment("HEDGEROW_DIFFERENTIAL_SEED", 1);
     let queries = from_environment("HEDGEROW_DIFFERENTIAL_QUERIES", QUERIES);
-    for report in [
+    let reports = [
         compare_written(&mut source, &mut replica)?,
         compare(&mut source, &mut replica, seed, queries)?,
-    ] {
-        println!("{report}");
+    ];
+    reports.iter().for_each(|report| println!("{report}"));
+    for report in reports {
         assert_eq!((report.different, report.refused), (0, 0), "{report}");
     }
     Ok(())

@@ -23,12 +23,35 @@ pub enum Type {
     Date,
     /// `timestamp without time zone`
     Timestamp,
+    /// `timestamp with time zone`
+    Moment,
     /// `interval`
     Interval,
 }
 
+impl Type {
+    /// The type that templates call so.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "small" => Self::Small,
+            "integer" => Self::Integer,
+            "big" => Self::Big,
+            "numeric" => Self::Numeric,
+            "real" => Self::Real,
+            "double" => Self::Double,
+            "text" => Self::Text,
+            "boolean" => Self::Boolean,
+            "date" => Self::Date,
+            "timestamp" => Self::Timestamp,
+            "moment" => Self::Moment,
+            "interval" => Self::Interval,
+            _ => return None,
+        })
+    }
+}
+
 /// All types.
-pub const TYPES: [Type; 11] = [
+pub const TYPES: [Type; 12] = [
     Type::Small,
     Type::Integer,
     Type::Big,
@@ -39,7 +62,18 @@ pub const TYPES: [Type; 11] = [
     Type::Boolean,
     Type::Date,
     Type::Timestamp,
+    Type::Moment,
     Type::Interval,
+];
+
+/// The numbers.
+pub const NUMBERS: [Type; 6] = [
+    Type::Small,
+    Type::Integer,
+    Type::Big,
+    Type::Numeric,
+    Type::Real,
+    Type::Double,
 ];
 
 /// The types that can be ordered and grouped by in a way that both servers print alike.
@@ -79,6 +113,7 @@ pub const T: &[Column] = &[
     column("t.b", Type::Boolean),
     column("t.day", Type::Date),
     column("t.at", Type::Timestamp),
+    column("t.z", Type::Moment),
 ];
 
 /// The columns of table `o`.

@@ -15,11 +15,8 @@ pub fn queries() -> Vec<Query> {
 }
 
 fn query(text: &str) -> Query {
-    // What orders only a part of a query has a parenthesis behind it.
-    let end = text.rfind(')').map_or(text, |at| &text[at..]);
     Query {
-        text: text.to_owned(),
-        ordered: end.contains("order by"),
         lazy: false,
+        ..Query::new(text.to_owned())
     }
 }
