@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{Array, ArrayRef, PrimitiveArray};
+use datafusion::arrow::array::{Array, ArrayRef, PrimitiveArray, new_null_array};
 use datafusion::arrow::datatypes::{
     ArrowPrimitiveType, DataType, IntervalMonthDayNano, IntervalMonthDayNanoType,
     Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
@@ -85,7 +85,11 @@ impl ScalarUDFImpl for DateTrunc {
             let unit = unit.as_deref().map(|unit| Part::named(unit, &of));
             let unit = unit.transpose()?;
             return computed(&args, |rows| {
-                cut_all(&args.args[1].to_array(rows)?, &of, |_| Ok(unit))
+                let values = args.args[1].to_array(rows)?;
+                match unit {
+                    Some(unit) => cut_by(&values, &of, unit),
+                    None => Ok(new_null_array(&of, rows)),
+                }
             });
         }
         computed(&args, |rows| {
@@ -105,6 +109,29 @@ impl ScalarUDFImpl for DateTrunc {
             _ => SortProperties::Unordered,
         })
     }
+}
+
+/// Cuts the values by one unit.
+fn cut_by(values: &ArrayRef, of: &DataType, unit: Part) -> Result<ArrayRef> {
+    let refused = || refused(unit);
+    Ok(match of {
+        DataType::Timestamp(..) => {
+            let values = values.as_primitive::<TimestampMicrosecondType>();
+            let cut = |value| moment(value, unit).ok_or_else(refused);
+            let cut = values.try_unary::<_, TimestampMicrosecondType, SqlError>(cut)?;
+            Arc::new(cut.with_data_type(of.clone()))
+        }
+        _ => {
+            let values = as_intervals(values);
+            let values = values.as_primitive::<IntervalMonthDayNanoType>();
+            let cut = |value| interval(value, unit).ok_or_else(refused);
+            Arc::new(values.try_unary::<_, IntervalMonthDayNanoType, SqlError>(cut)?)
+        }
+    })
+}
+
+fn refused(unit: Part) -> SqlError {
+    SqlError::not_supported(format!("date_trunc to {unit:?}"))
 }
 
 /// Cuts the values, each by the unit of its row; NULL where there is no unit.
@@ -144,8 +171,7 @@ fn each<T: ArrowPrimitiveType>(
         let (Some(value), Some(unit)) = (value, unit(row)?) else {
             return Ok(None);
         };
-        let refused = || SqlError::not_supported(format!("date_trunc to {unit:?}"));
-        cut(value, unit).map(Some).ok_or_else(refused)
+        cut(value, unit).map(Some).ok_or_else(|| refused(unit))
     });
     cells.collect()
 }

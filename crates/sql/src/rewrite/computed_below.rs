@@ -18,7 +18,7 @@ mod joins;
 use std::mem::take;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
@@ -27,7 +27,7 @@ use datafusion::logical_expr::{
     SortExpr, Window,
 };
 
-use super::lateral_joins::outer_columns;
+use super::lateral_joins::{outer_columns, subquery_of};
 use super::subquery_values::has_subquery;
 
 /// The first word of the name of what is computed.
@@ -35,6 +35,9 @@ const COMPUTED: &str = "\u{1}computed";
 
 /// The plan with subqueries in select lists and conditions only.
 pub(crate) fn moved(plan: LogicalPlan) -> Result<LogicalPlan> {
+    if !plan_has_subquery(&plan)? {
+        return Ok(plan);
+    }
     let mut below = Below::default();
     let plan = plan.transform_up_with_subqueries(|plan| match plan {
         LogicalPlan::Projection(_) | LogicalPlan::Filter(_) => below.of_operands(plan),
@@ -342,16 +345,22 @@ fn names_any_of(expr: &Expr, schema: &DFSchema) -> Result<bool> {
 fn subqueries(expr: &Expr) -> Result<Vec<Subquery>> {
     let mut subqueries = Vec::new();
     expr.exists(|part| {
-        match part {
-            Expr::ScalarSubquery(subquery) => subqueries.push(subquery.clone()),
-            Expr::Exists(exists) => subqueries.push(exists.subquery.clone()),
-            Expr::InSubquery(among) => subqueries.push(among.subquery.clone()),
-            Expr::SetComparison(comparison) => subqueries.push(comparison.subquery.clone()),
-            _ => {}
-        }
+        subqueries.extend(subquery_of(part).cloned());
         Ok(false)
     })?;
     Ok(subqueries)
+}
+
+/// Most plans have none, and need not be looked through once more for each kind of node.
+fn plan_has_subquery(plan: &LogicalPlan) -> Result<bool> {
+    let mut has_some = false;
+    plan.apply(|plan| {
+        plan.apply_expressions(|expr| {
+            has_some |= has_subquery(expr)?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(has_some)
 }
 
 fn is_of(expr: &Expr, is_function: fn(&Expr) -> bool) -> Result<bool> {

@@ -38,8 +38,8 @@ use datafusion::optimizer::decorrelate_lateral_join::DecorrelateLateralJoin;
 use datafusion::optimizer::{OptimizerContext, OptimizerRule};
 
 use super::subquery_values::has_subquery;
-pub(super) use dependent::outer_columns;
 use dependent::{Domain, has_outer_columns};
+pub(super) use dependent::{outer_columns, subquery_of};
 
 /// The plan with plain joins in the place of lateral ones that DataFusion does not know.
 pub(crate) fn plain(plan: LogicalPlan) -> Result<LogicalPlan> {

@@ -27,6 +27,8 @@ use datafusion::logical_expr::{
     Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Operator, lit, when,
 };
 
+use super::lateral_joins::subquery_of;
+
 /// The name of the rows that IN looks among, or of their column: they may have that of a table or column around them.
 /// No identifier has such a character unless it is quoted.
 const AMONG: &str = "\u{1}among";
@@ -157,15 +159,7 @@ fn with_column(subquery: &Subquery) -> Result<Subquery> {
 
 /// Whether an expression has a subquery in it.
 pub(super) fn has_subquery(expr: &Expr) -> Result<bool> {
-    expr.exists(|part| {
-        Ok(matches!(
-            part,
-            Expr::ScalarSubquery(_)
-                | Expr::Exists(_)
-                | Expr::InSubquery(_)
-                | Expr::SetComparison(_)
-        ))
-    })
+    expr.exists(|part| Ok(subquery_of(part).is_some()))
 }
 
 /// A condition of a subquery as one of counts of rows.

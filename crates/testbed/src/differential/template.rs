@@ -277,7 +277,7 @@ mod tests {
     fn places_are_filled_with_what_they_ask_for() {
         for seed in 0..100 {
             assert_eq!(filled("abs({column integer})", seed), "abs(t.id)");
-            let number: i32 = filled("{-2..3}", seed).parse().unwrap();
+            let number: i32 = filled("{-2..3}", seed).parse().expect("a number");
             assert!((-2..3).contains(&number));
             assert!(["a t.id", "", "b"].contains(&&*filled("{a {column integer}||b}", seed)));
             let twice = filled("{let x text 1}{x} {x}", seed);
@@ -291,7 +291,7 @@ mod tests {
     fn a_type_that_is_let_is_one_type() {
         for seed in 0..100 {
             let both = filled("{let T number}{constant T}#{constant T}", seed);
-            let (a, b) = both.split_once('#').unwrap();
+            let (a, b) = both.split_once('#').expect("two constants");
             let of = |text| NUMBERS.iter().find(|of| constants(**of).contains(&text));
             assert_eq!(of(a), of(b), "{both}");
         }

@@ -93,7 +93,8 @@ pub(super) fn has_outer_columns(plan: &LogicalPlan) -> Result<bool> {
     Ok(has_some)
 }
 
-fn subquery_of(expr: &Expr) -> Option<&Subquery> {
+/// The subquery that an expression is, or compares with.
+pub(in crate::rewrite) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery) => Some(subquery),
         Expr::Exists(exists) => Some(&exists.subquery),
