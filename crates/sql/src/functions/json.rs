@@ -4,12 +4,12 @@
 //! field's metadata. A part of a document is a part of its text: nothing is read into a tree to be written again.
 //!
 //! * [`document`]: the parts of a text. [`canonical`]: the one text that a `jsonb` has.
-//! * [`access`]: `->`, `->>`, `#>`, `#>>`. [`contains`]: `@>`, `?`. [`change`]: `||`, `-`, `jsonb_set`.
-//! * [`elements`]: functions that give rows. [`inspect`]: kinds and lengths.
+//! * [`access`]: `->`, `->>`, `#>`, `#>>`. [`contains`]: `@>`, `?`. [`change`]: `||`, `-`. [`set`]: along paths.
+//! * [`elements`]: functions that give rows. [`inspect`]: kinds and lengths. [`pretty`], [`strip_nulls`]: in another form.
 //! * [`build`]: documents out of values.
 //! * [`function`]: what all of the functions have in common. [`operators`]: which function an operator is.
 //!
-//! `#-` is a syntax error to the parser, and paths in JSONPath, subscripts and documents out of whole rows (`row_to_json(t)`) are refused.
+//! Paths in JSONPath are refused.
 //! Two `jsonb` are equal if their texts are: `1` and `1.0` are not.
 
 mod access;
@@ -22,6 +22,9 @@ mod elements;
 mod function;
 mod inspect;
 pub(crate) mod operators;
+mod pretty;
+mod set;
+mod strip_nulls;
 
 use datafusion::logical_expr::ScalarUDF;
 
@@ -83,6 +86,9 @@ pub(crate) fn functions() -> Vec<ScalarUDF> {
         contains::functions(),
         elements::functions(),
         inspect::functions(),
+        pretty::functions(),
+        set::functions(),
+        strip_nulls::functions(),
     ];
     let functions = functions.into_iter().flatten();
     functions.map(JsonFunction::into_udf).collect()

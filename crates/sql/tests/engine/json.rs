@@ -75,6 +75,22 @@ async fn documents_are_those_of_postgresql() {
             &["2", "0"],
         ),
         (
+            "select jsonb_set(d, '{b,c}', '[1,2]'), jsonb_set(d, array['x'], to_jsonb(k), false) = d from j where k = 1",
+            &[
+                "{\"a\": 1, \"b\": {\"c\": [1, 2]}, \"f\": 1.50, \"n\": null, \"tags\": [\"red\", \"blue\"]}|true",
+            ],
+        ),
+        (
+            "select jsonb_insert(d, '{1}', '15'), jsonb_insert(d, '{-1}', '\"b\"', true), d #- '{0}' from j where k = 3",
+            &["[10, 15, 20, \"a\"]|[10, 20, \"a\", \"b\"]|[20, \"a\"]"],
+        ),
+        (
+            "select jsonb_strip_nulls(d) ? 'n', json_strip_nulls(t::json), jsonb_pretty('[1]'), jsonb_set(d, null, '1')
+             from j where k = 5 union all select jsonb_strip_nulls(d) ? 'n', null, null, null from j where k = 1
+             order by 1 nulls first",
+            &["NULL|{\"z\":1}|[\n    1\n]|NULL", "false|NULL|NULL|NULL"],
+        ),
+        (
             "select d || '{\"a\": 9, \"zz\": [1]}' from j where k = 2",
             &[
                 "{\"a\": 9, \"b\": {\"c\": \"y\", \"d\": [1, {\"e\": true}]}, \"zz\": [1], \"tags\": []}",

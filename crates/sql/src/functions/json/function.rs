@@ -32,7 +32,11 @@ pub(super) enum Takes {
     Integer,
     /// A list of texts.
     Texts,
+    /// A list of texts, or the text of one.
+    Steps,
     Any,
+    /// A boolean that need not be there.
+    Flag,
     /// A text or any number of them, or a list of texts: what comes last.
     Path,
     /// Any number of values of any types: what comes last.
@@ -116,8 +120,12 @@ impl JsonFunction {
         match self.takes(place)? {
             Takes::Text => is_text.then_some(DataType::Utf8),
             Takes::Integer => (of.is_integer() || of.is_null()).then_some(DataType::Int64),
-            Takes::Path if is_text => Some(DataType::Utf8),
-            Takes::Texts | Takes::Path => of
+            Takes::Path | Takes::Steps if is_text => Some(DataType::Utf8),
+            Takes::Flag => {
+                let is_flag = of.is_null() || *of == DataType::Boolean;
+                is_flag.then_some(DataType::Boolean)
+            }
+            Takes::Texts | Takes::Path | Takes::Steps => of
                 .is_list()
                 .then(|| DataType::new_list(DataType::Utf8, true)),
             Takes::Any | Takes::Values => Some(of.clone()),
@@ -150,7 +158,8 @@ impl ScalarUDFImpl for JsonFunction {
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
         let required = self.takes.iter();
-        let required = required.filter(|takes| !matches!(takes, Takes::Path | Takes::Values));
+        let required =
+            required.filter(|takes| !matches!(takes, Takes::Path | Takes::Values | Takes::Flag));
         if arguments.len() < required.count() {
             return Err(SqlError::undefined_function(self.name, arguments).into());
         }

@@ -50,8 +50,8 @@ impl JsonOperators {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
         use BinaryOperator::{
-            Arrow, ArrowAt, AtArrow, HashArrow, HashLongArrow, LongArrow, Minus, Question,
-            QuestionAnd, QuestionPipe, StringConcat,
+            Arrow, ArrowAt, AtArrow, HashArrow, HashLongArrow, HashMinus, LongArrow, Minus,
+            Question, QuestionAnd, QuestionPipe, StringConcat,
         };
         let RawBinaryExpr { op, left, right } = expr;
         let is_index = right.get_type(schema).is_ok_and(|of| of.is_integer());
@@ -82,6 +82,7 @@ impl JsonOperators {
             Question if is_jsonb => ("jsonb_exists", text(right)),
             QuestionPipe if is_jsonb => ("jsonb_exists_any", texts(right)?),
             QuestionAnd if is_jsonb => ("jsonb_exists_all", texts(right)?),
+            HashMinus if is_jsonb => ("jsonb_delete_path", texts(right)?),
             Minus if is_jsonb && is_index => ("jsonb_delete_index", right),
             Minus if is_jsonb && is_list => ("jsonb_delete_keys", right),
             Minus if is_jsonb => ("jsonb_delete", text(right)),
