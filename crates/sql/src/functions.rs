@@ -75,6 +75,7 @@ mod pattern_words;
 pub(crate) mod quotient;
 pub(crate) mod quoting;
 mod regular_expressions;
+pub(crate) mod retyped;
 pub(crate) mod round_to_even;
 pub(crate) mod rows;
 pub(crate) mod session;

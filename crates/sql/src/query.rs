@@ -173,6 +173,7 @@ impl Query {
         let plan = union_types::agreed(plan)?;
         let plan = bag_operations::numbered(plan)?;
         let plan = empty_tables::pruned(plan)?;
+        let plan = recursive_types::aligned(plan)?;
         let plan = repeated_order::once(plan)?;
         let plan = computed_below::moved(plan)?;
         let plan = set_comparisons::as_exists(plan)?;

@@ -33,7 +33,7 @@
 //! * [`set_comparisons`]: comparisons with all or any rows of a subquery.
 //! * [`lateral_joins`]: subqueries in FROM that name what stands before them.
 //! * [`subquery_values`]: EXISTS and IN in the place of a value.
-//! * [`scalar_subqueries`]: correlated subqueries in the place of a value.
+//! * [`scalar_subqueries`]: subqueries in the place of a value.
 
 pub(crate) mod array_arguments;
 pub(crate) mod arrays;

@@ -17,6 +17,8 @@
 //! 3. Decimals have one scale in a column. If the second term gives more digits behind the point, both get as many; if it gives
 //!    more again, both are decimals without a declared scale.
 //! 4. Both terms are selected from with casts to these types.
+//! 5. [`aligned`], in the plan: a column may still tell other things of its type in each term, one that is read from a table what the
+//!    source calls it. Both tell what the first does.
 //!
 //! What cannot be planned here stays, for the planner to tell why.
 //!
@@ -24,9 +26,12 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::sql::sqlparser::ast::{
     Cte, ObjectName, Query, SetExpr, SetOperator, Statement as Ast, TableFactor, Visitor,
     VisitorMut, With,
@@ -37,6 +42,7 @@ use super::made_queries::read;
 use super::union_types::{is_literal, mismatch};
 use super::walk::{walk, walk_mut};
 use crate::error::{SqlError, code};
+use crate::functions::retyped::Retyped;
 use crate::functions::types::UNCONSTRAINED_SCALE;
 use crate::pg_type;
 
@@ -72,6 +78,44 @@ pub(crate) fn agreed(
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(Cow::Owned(statement)),
     }
+}
+
+/// The plan whose recursive queries have terms that tell the same of their columns.
+pub(crate) fn aligned(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
+    let plan = plan.transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::RecursiveQuery(mut query) => {
+            let first = query.static_term.schema().as_arrow();
+            match retyped(&query.recursive_term, first)? {
+                Some(second) => query.recursive_term = Arc::new(second),
+                None => return Ok(Transformed::no(LogicalPlan::RecursiveQuery(query))),
+            }
+            Ok(Transformed::yes(LogicalPlan::RecursiveQuery(query)))
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(plan.data)
+}
+
+/// A plan whose columns tell what these do; `None` if they tell it already.
+fn retyped(plan: &Arc<LogicalPlan>, like: &Schema) -> Result<Option<LogicalPlan>> {
+    let columns = plan.schema().columns().into_iter().zip(like.fields());
+    let mut changes = false;
+    let columns = columns.map(|(column, like)| {
+        let (_, field) = plan.schema().qualified_field_from_column(&column)?;
+        if field.metadata() == like.metadata() {
+            return Ok(Expr::Column(column));
+        }
+        changes = true;
+        let function = ScalarUDF::from(Retyped::new(like.metadata().clone(), false));
+        let value = function.call(vec![Expr::Column(column.clone())]);
+        Ok(value.alias_qualified(column.relation, column.name))
+    });
+    let columns = columns.collect::<Result<Vec<Expr>>>()?;
+    if !changes {
+        return Ok(None);
+    }
+    let plan = LogicalPlanBuilder::from(Arc::clone(plan));
+    plan.project(columns)?.build().map(Some)
 }
 
 /// Finds out whether there is a recursive query.

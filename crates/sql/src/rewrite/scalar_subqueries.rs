@@ -1,10 +1,13 @@
-//! Correlated subqueries in the place of a value.
+//! Subqueries in the place of a value.
 //!
 //! PostgreSQL takes any subquery with one column for a value, and fails when it meets a second
 //! row. DataFusion takes a correlated one only if it can tell that there is no second row. The
 //! pass collects the rows of every other one in a list, which
 //! [`OnlyElement`](crate::functions::only_element) takes the value from: outside of the
 //! subquery, so that only rows that are asked for can fail. One that is limited to a row takes the first.
+//!
+//! One that names nothing around it is NULL if it has no row. DataFusion takes it for what its column is, NOT NULL if it comes from a key:
+//! `(SELECT id FROM t WHERE id = 0) IS NULL` would be false. So the pass lets it be NULL.
 
 use std::sync::Arc;
 
@@ -18,8 +21,9 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 
 use crate::functions::only_element::OnlyElement;
+use crate::functions::retyped::Retyped;
 
-/// The plan with every correlated subquery in the place of a value giving one row.
+/// The plan with every subquery in the place of a value giving one row or NULL.
 pub(crate) fn single(plan: LogicalPlan) -> Result<LogicalPlan> {
     let only = Arc::new(ScalarUDF::from(OnlyElement::new()));
     let plan = plan.transform_up_with_subqueries(|plan| {
@@ -38,7 +42,13 @@ fn one(expr: Expr, only: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
         return Ok(Transformed::no(expr));
     };
     if subquery.outer_ref_columns.is_empty() {
-        return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
+        return Ok(match nullable(&subquery.subquery)? {
+            Some(plan) => Transformed::yes(Expr::ScalarSubquery(Subquery {
+                subquery: Arc::new(plan),
+                ..subquery
+            })),
+            None => Transformed::no(Expr::ScalarSubquery(subquery)),
+        });
     }
     if let Some(first) = first_row(&subquery.subquery)? {
         let subquery = Subquery {
@@ -94,6 +104,30 @@ fn first_row(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(first)])?
         .build()?;
     Ok(Some(first))
+}
+
+/// The plan whose column may be NULL; `None` if it may, or if there always is a row.
+fn nullable(plan: &Arc<LogicalPlan>) -> Result<Option<LogicalPlan>> {
+    let (_, field) = plan.schema().qualified_field(0);
+    if field.is_nullable() || always_has_row(plan) {
+        return Ok(None);
+    }
+    let function = ScalarUDF::from(Retyped::new(field.metadata().clone(), true));
+    let column = Expr::from(plan.schema().qualified_field(0));
+    let value = function.call(vec![column]).alias(field.name());
+    let plan = LogicalPlanBuilder::from(Arc::clone(plan));
+    plan.project(vec![value])?.build().map(Some)
+}
+
+fn always_has_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::Projection(projection) => always_has_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => always_has_row(&alias.input),
+        LogicalPlan::Sort(sort) => always_has_row(&sort.input),
+        LogicalPlan::EmptyRelation(relation) => relation.produce_one_row,
+        _ => false,
+    }
 }
 
 /// Whether a limit, or an offset that is 0 where it is not there, is this number.

@@ -121,6 +121,15 @@ const ANSWERS: &[(&str, &str)] = &[
         "[1, 1, 2]|integer",
     ),
     (
+        "with recursive t(n, path, name) as (select 1, array[1], null union all select v.a, path || v.a, v.e from t join v on v.a = n + 1)
+         select max(path), count(name), pg_typeof(max(n)) from t",
+        "[1, 2, 3]|1|integer",
+    ),
+    (
+        "select (select a from v where false), (select a from v where false) is null, (select a from v where a = 2)",
+        "NULL|true|2",
+    ),
+    (
         "select avg(b - a)::text, sum(b - a)::text, (percentile_cont(0.5) within group (order by b - a))::text,
                 (percentile_disc(1) within group (order by b - a))::text,
                 extract(epoch from avg(b - a)) / 3600 = 18, avg(a - null::timestamp)
