@@ -78,6 +78,7 @@ mod regular_expressions;
 pub(crate) mod retyped;
 pub(crate) mod round_to_even;
 pub(crate) mod rows;
+mod series;
 pub(crate) mod session;
 pub(crate) mod short_decimals;
 mod short_sums;
@@ -96,6 +97,7 @@ mod wide_comparison;
 pub(crate) mod widened;
 mod width_bucket;
 pub(crate) mod window_counts;
+pub(crate) mod with_ties;
 mod zone;
 
 use std::sync::Arc;
@@ -125,6 +127,7 @@ use letter_case::LetterCase;
 use literals::LiteralRewrite;
 use nullif::NullifRewrite;
 use rows::Row;
+use series::Series;
 use short_decimals::ShortDecimalsRewrite;
 use sign::Sign;
 use text_out::TextOutRewrite;
@@ -135,6 +138,7 @@ use type_name::TypeName;
 use whole::WholeRewrite;
 use wide_comparison::WideComparisonRewrite;
 use width_bucket::WidthBucket;
+use with_ties::WithTies;
 
 /// Adds this crate's functions and rules to a state.
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
@@ -172,6 +176,8 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         let function = state.udf(name)?;
         state.register_udf(Arc::new(ScalarUDF::from(LetterCase::new(function))))?;
     }
+    let function = state.udf(series::NAME)?;
+    state.register_udf(Arc::new(ScalarUDF::from(Series::new(function))))?;
     register_alias(state, "ceil", "ceiling")?;
     register_alias(state, "uuid", "gen_random_uuid")?;
     register_aggregate_alias(state, "bool_and", "every")?;
@@ -193,6 +199,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
         ScalarUDF::from(ToNumber::new()),
         ScalarUDF::from(TypeName::new()),
         ScalarUDF::from(WidthBucket::new()),
+        ScalarUDF::from(WithTies::new()),
     ] {
         state.register_udf(Arc::new(function))?;
     }

@@ -37,9 +37,9 @@ use crate::pg_type;
 use crate::rewrite::walk::any_expression;
 use crate::rewrite::written_columns::{WriteOut, written_out};
 use crate::rewrite::{
-    bag_operations, column_names, computed_below, empty_tables, lateral_joins, numbers,
-    recursive_types, repeated_order, scalar_subqueries, set_comparisons, subquery_values,
-    union_types, whole_rows,
+    bag_operations, column_names, computed_below, empty_tables, grouping_columns, lateral_joins,
+    numbers, outer_names, recursive_types, repeated_order, scalar_subqueries, set_comparisons,
+    subquery_values, ties, union_types, whole_rows,
 };
 use crate::running_queries::RunningQuery;
 use crate::unnested_rows;
@@ -167,14 +167,20 @@ impl Query {
         state: &SessionState,
         parameters: Vec<Option<Arc<Field>>>,
     ) -> Result<LogicalPlan, SqlError> {
-        let plan = self.parsed_plan(state, parameters)?;
+        let mut plan = self.parsed_plan(&self.statement, state, &parameters)?;
+        if outer_names::takes_fields_of_others(&plan)? {
+            let statement = outer_names::with_schema(&self.statement);
+            plan = self.parsed_plan(&statement, state, &parameters)?;
+        }
         let plan = whole_rows::resolved(plan)?;
         let plan = numbers::typed(plan)?;
         let plan = union_types::agreed(plan)?;
         let plan = bag_operations::numbered(plan)?;
+        let plan = ties::ranked(plan)?;
         let plan = empty_tables::pruned(plan)?;
         let plan = recursive_types::aligned(plan)?;
         let plan = repeated_order::once(plan)?;
+        let plan = grouping_columns::computed(plan)?;
         let plan = computed_below::moved(plan)?;
         let plan = set_comparisons::as_exists(plan)?;
         let plan = subquery_values::counted(plan)?;
@@ -186,8 +192,9 @@ impl Query {
     /// The plan that DataFusion makes of the statement, or of one that says the same with more of its columns written out.
     fn parsed_plan(
         &self,
+        statement: &Ast,
         state: &SessionState,
-        parameters: Vec<Option<Arc<Field>>>,
+        parameters: &[Option<Arc<Field>>],
     ) -> Result<LogicalPlan, SqlError> {
         let context = self.context(state);
         let options = ParserOptions::new()
@@ -195,7 +202,7 @@ impl Query {
             .with_map_string_types_to_utf8view(false);
         let planner = SqlToRel::new_with_options(&context, options);
         let planned = |statement: Ast| {
-            let parameters = parameters.clone();
+            let parameters = parameters.to_vec();
             let mut context = PlannerContext::new().with_prepare_param_data_types(parameters);
             planner.sql_statement_to_plan_with_context(statement, &mut context)
         };
@@ -214,7 +221,7 @@ impl Query {
                 plan => plan,
             }
         };
-        let statement = recursive_types::agreed(&self.statement, |query| {
+        let statement = recursive_types::agreed(statement, |query| {
             let plan = written(&Ast::Query(Box::new(query)))?;
             Ok(numbers::typed(whole_rows::resolved(plan)?)?)
         })?;

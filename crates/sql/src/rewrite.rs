@@ -7,6 +7,8 @@
 //! * [`json_aggregates`]: aggregates that build JSON.
 //! * [`limits`]: FETCH FIRST.
 //! * [`distinct_from`]: what belongs to IS DISTINCT FROM.
+//! * [`grouping_sets`]: ROLLUP, CUBE and GROUPING SETS.
+//! * [`symmetric_ranges`]: BETWEEN SYMMETRIC.
 //! * [`distinct_sorting`]: what SELECT DISTINCT is sorted by.
 //! * [`quantified_arrays`]: comparisons with all or any elements of an array.
 //! * [`array_arguments`]: columns of arrays where lists are wanted.
@@ -14,6 +16,7 @@
 //! * [`arrays`], [`operators`], [`calls`], [`row_comparisons`], [`overlaps`], [`named_moments`]: expressions that DataFusion knows in another form.
 //! * [`whole_rows`]: rows of tables, in the plan, too.
 //! * [`written_columns`]: joins by names, and `*`; it asks what columns tables have, when the statement is planned.
+//! * [`outer_names`]: columns of tables around a subquery.
 //! * [`recursive_types`]: the terms of recursive queries; it asks what types they have.
 //! * [`row_membership`]: rows among the rows of a subquery.
 //! * [`subquery_names`]: the names of subqueries in the place of a value.
@@ -26,8 +29,10 @@
 //! * [`chosen_values`]: values of which one is taken have one type.
 //! * [`operand_types`]: operands of types that PostgreSQL refuses.
 //! * [`union_types`]: the columns of UNION, INTERSECT and EXCEPT have one type.
+//! * [`ties`]: FETCH FIRST … WITH TIES.
 //! * [`bag_operations`]: EXCEPT ALL and INTERSECT ALL.
 //! * [`empty_tables`]: what reads only catalogs without rows.
+//! * [`grouping_columns`]: grouping sets of expressions.
 //! * [`repeated_order`]: sorting by one expression twice.
 //! * [`computed_below`]: subqueries where DataFusion has none.
 //! * [`set_comparisons`]: comparisons with all or any rows of a subquery.
@@ -48,6 +53,8 @@ pub(crate) mod distinct_sorting;
 pub(crate) mod empty_tables;
 pub(crate) mod from_functions;
 mod function_call;
+pub(crate) mod grouping_columns;
+pub(crate) mod grouping_sets;
 pub(crate) mod json_aggregates;
 pub(crate) mod lateral_joins;
 pub(crate) mod limits;
@@ -59,6 +66,7 @@ pub(crate) mod numbers;
 mod operand_types;
 mod operation;
 pub(crate) mod operators;
+pub(crate) mod outer_names;
 mod overlaps;
 pub(crate) mod quantified_arrays;
 pub(crate) mod recursive_types;
@@ -70,7 +78,9 @@ pub(crate) mod scalar_subqueries;
 pub(crate) mod set_comparisons;
 pub(crate) mod subquery_names;
 pub(crate) mod subquery_values;
+pub(crate) mod symmetric_ranges;
 pub(crate) mod system;
+pub(crate) mod ties;
 pub(crate) mod tokens;
 pub(crate) mod union_types;
 pub(crate) mod value_lists;

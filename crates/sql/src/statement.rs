@@ -25,8 +25,8 @@ use crate::lookup::shape::Shape;
 use crate::rewrite::system::{is_about_catalogs, plainly};
 use crate::rewrite::{
     array_arguments, arrays, column_names, distinct_from, distinct_sorting, from_functions,
-    json_aggregates, limits, operators, quantified_arrays, row_membership, subquery_names, tokens,
-    value_lists, whole_rows,
+    grouping_sets, json_aggregates, limits, operators, quantified_arrays, row_membership,
+    subquery_names, symmetric_ranges, tokens, value_lists, whole_rows,
 };
 use crate::writes::Write;
 
@@ -248,8 +248,10 @@ fn parse_whole(sql: &str, tokens: &[TokenWithSpan]) -> Result<Ast, SqlError> {
 fn query(mut statement: Ast) -> StatementKind {
     distinct_from::rewrite(&mut statement);
     distinct_sorting::rewrite(&mut statement);
+    grouping_sets::rewrite(&mut statement);
     column_names::add(&mut statement);
     value_lists::rewrite(&mut statement);
+    symmetric_ranges::rewrite(&mut statement);
     row_membership::rewrite(&mut statement);
     quantified_arrays::rewrite(&mut statement);
     arrays::rewrite(&mut statement);

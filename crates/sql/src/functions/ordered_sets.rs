@@ -6,22 +6,22 @@
 //! | `percentile_cont(f)` | numbers, intervals | double precision or interval, between two values where need be |
 //! | `mode()` | anything that sorts | the most frequent value, the first of several |
 //!
-//! NULLs do not count. DataFusion has neither the first nor the last, and its `percentile_cont` knows six digits of how
+//! Of an array of fractions they give an array. NULLs do not count. DataFusion has neither the first nor the last, and its `percentile_cont` knows six digits of how
 //! far it is from one value to the next.
 //!
-//! All values of a group are kept until its end. Intervals are sorted by their lengths. Arrays of fractions and fractions that are
-//! not constant are refused.
+//! All values of a group are kept until its end. Intervals are sorted by their lengths. Fractions that are not constant are refused.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::cast::AsArray;
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_empty_array};
 use datafusion::arrow::compute::{
     SortOptions, concat, filter, is_not_null, partition, sort_to_indices, take,
 };
 use datafusion::arrow::datatypes::{
     DataType, Field, FieldRef, Float64Type, IntervalMonthDayNanoType,
 };
+use datafusion::common::cast::as_float64_array;
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -86,27 +86,58 @@ impl OrderedSet {
         }
     }
 
-    fn fraction(&self, args: &AccumulatorArgs) -> Result<Option<f64>> {
+    fn wanted(&self, args: &AccumulatorArgs) -> Result<Wanted> {
         let Some(fraction) = args.exprs.get(1) else {
-            return Ok(None);
+            return Ok(Wanted::Mode);
         };
         let no_rows = RecordBatch::new_empty(Arc::new(args.schema.clone()));
         let ColumnarValue::Scalar(value) = fraction.evaluate(&no_rows)? else {
             let what = format!("{} of a fraction that is not constant", self.name());
             return Err(SqlError::not_supported(what).into());
         };
-        let ScalarValue::Float64(fraction) = value.cast_to(&DataType::Float64)? else {
-            return Ok(None);
-        };
-        match fraction {
-            Some(fraction) if !(0.0..=1.0).contains(&fraction) => Err(SqlError::new(
-                code::NUMERIC_VALUE_OUT_OF_RANGE,
-                format!("percentile value {fraction} is not between 0 and 1"),
-            )
-            .into()),
-            fraction => Ok(fraction),
+        if let ScalarValue::List(list) = &value {
+            if list.is_null(0) {
+                return Ok(Wanted::Null);
+            }
+            let fractions = list.value(0);
+            let fractions = as_float64_array(&fractions)?.iter();
+            let checked = fractions.map(|fraction| fraction.map(checked).transpose());
+            return Ok(Wanted::Several(checked.collect::<Result<_, _>>()?));
+        }
+        match value.cast_to(&DataType::Float64)? {
+            ScalarValue::Float64(Some(fraction)) => Ok(Wanted::One(checked(fraction)?)),
+            _ => Ok(Wanted::Null),
         }
     }
+}
+
+fn checked(fraction: f64) -> Result<f64, SqlError> {
+    match (0.0..=1.0).contains(&fraction) {
+        true => Ok(fraction),
+        false => Err(SqlError::new(
+            code::NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("percentile value {fraction} is not between 0 and 1"),
+        )),
+    }
+}
+
+/// What is asked of a group.
+#[derive(Clone, Debug, PartialEq)]
+enum Wanted {
+    Mode,
+    /// The value at a fraction.
+    One(f64),
+    /// Those at several; NULL at NULL.
+    Several(Vec<Option<f64>>),
+    /// The value at NULL.
+    Null,
+}
+
+fn is_list(of: &DataType) -> bool {
+    matches!(
+        of,
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..)
+    )
 }
 
 impl AggregateUDFImpl for OrderedSet {
@@ -126,9 +157,9 @@ impl AggregateUDFImpl for OrderedSet {
         match (self.kind, arguments) {
             (Kind::Mode, [_]) => Ok(vec![self.value_type(arguments)?]),
             (Kind::Discrete | Kind::Continuous, [_, fraction]) => match fraction {
-                DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
-                    let what = format!("{} of several fractions", self.name());
-                    Err(SqlError::not_supported(what).into())
+                list if is_list(list) => {
+                    let fractions = DataType::new_list(DataType::Float64, true);
+                    Ok(vec![self.value_type(arguments)?, fractions])
                 }
                 number if number.is_numeric() || number.is_null() => {
                     Ok(vec![self.value_type(arguments)?, DataType::Float64])
@@ -140,13 +171,30 @@ impl AggregateUDFImpl for OrderedSet {
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        Ok(arguments[0].clone())
+        let value = arguments[0].clone();
+        Ok(match arguments.get(1) {
+            Some(fractions) if is_list(fractions) => DataType::new_list(value, true),
+            _ => value,
+        })
     }
 
     /// The values' own, for it tells PostgreSQL's type; a description asks before the values become floats.
     fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        if self.kind == Kind::Continuous && !is_interval(fields[0].data_type()) {
-            return Ok(Arc::new(Field::new(self.name(), DataType::Float64, true)));
+        let is_float = self.kind == Kind::Continuous && !is_interval(fields[0].data_type());
+        let one = match is_float {
+            true => DataType::Float64,
+            false => fields[0].data_type().clone(),
+        };
+        let several = fields.get(1).filter(|of| is_list(of.data_type()));
+        if several.is_some() {
+            return Ok(Arc::new(Field::new_list(
+                self.name(),
+                Field::new_list_field(one, true),
+                true,
+            )));
+        }
+        if is_float {
+            return Ok(Arc::new(Field::new(self.name(), one, true)));
         }
         let field = Field::clone(&fields[0])
             .with_name(self.name())
@@ -170,9 +218,10 @@ impl AggregateUDFImpl for OrderedSet {
         };
         Ok(Box::new(Values {
             kind: self.kind,
-            fraction: self.fraction(&args)?,
+            wanted: self.wanted(&args)?,
             order: order.options,
             data_type: args.expr_fields[0].data_type().clone(),
+            gives: args.return_field.data_type().clone(),
             parts: Vec::new(),
             bytes: 0,
         }))
@@ -192,10 +241,11 @@ impl AggregateUDFImpl for OrderedSet {
 #[derive(Debug)]
 struct Values {
     kind: Kind,
-    /// NULL, too, for the mode.
-    fraction: Option<f64>,
+    wanted: Wanted,
     order: SortOptions,
     data_type: DataType,
+    /// What the result is.
+    gives: DataType,
     /// In the order in which they came, without NULLs.
     parts: Vec<ArrayRef>,
     bytes: usize,
@@ -230,18 +280,52 @@ impl Values {
         }
     }
 
-    /// The first value that the fraction of all come up to.
-    fn discrete(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
-        let place = whole(fraction * float(values.len())).max(1) - 1;
-        let order = sort_to_indices(&self.keys(values)?, Some(self.order), Some(place + 1))?;
-        let row = usize::try_from(order.value(place)).expect("counts rows in memory");
-        ScalarValue::try_from_array(values, row)
+    /// The rows in the order of their values, up to a place.
+    fn sorted(&self, values: &ArrayRef, places: Option<usize>) -> Result<UInt32Array> {
+        Ok(sort_to_indices(
+            &self.keys(values)?,
+            Some(self.order),
+            places,
+        )?)
     }
 
-    fn continuous(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
+    fn at(&self, values: &ArrayRef, fraction: f64) -> Result<ScalarValue> {
+        let up_to = match self.kind {
+            Kind::Continuous => None,
+            _ => Some(place(values.len(), fraction) + 1),
+        };
+        self.at_in(values, &self.sorted(values, up_to)?, fraction)
+    }
+
+    /// The values at several fractions, in a list.
+    fn several(&self, values: &ArrayRef, fractions: &[Option<f64>]) -> Result<ScalarValue> {
+        let order = self.sorted(values, None)?;
+        let found = fractions.iter().map(|fraction| match fraction {
+            Some(fraction) => self.at_in(values, &order, *fraction),
+            None => ScalarValue::try_from(&self.data_type),
+        });
+        let found = found.collect::<Result<Vec<_>>>()?;
+        Ok(ScalarValue::List(ScalarValue::new_list_nullable(
+            &found,
+            &self.data_type,
+        )))
+    }
+
+    fn at_in(&self, values: &ArrayRef, order: &UInt32Array, fraction: f64) -> Result<ScalarValue> {
+        match self.kind {
+            Kind::Continuous => self.continuous(values, order, fraction),
+            _ => discrete(values, order, fraction),
+        }
+    }
+
+    fn continuous(
+        &self,
+        values: &ArrayRef,
+        order: &UInt32Array,
+        fraction: f64,
+    ) -> Result<ScalarValue> {
         let place = fraction * float(values.len() - 1);
         let way = place - place.floor();
-        let order = sort_to_indices(&self.keys(values)?, Some(self.order), None)?;
         let ends = [place.floor(), place].map(|place| {
             usize::try_from(order.value(whole(place))).expect("counts rows in memory")
         });
@@ -263,7 +347,7 @@ impl Values {
     /// The most frequent value.
     fn mode(&self, values: &ArrayRef) -> Result<ScalarValue> {
         let keys = self.keys(values)?;
-        let order = sort_to_indices(&keys, Some(self.order), None)?;
+        let order = self.sorted(values, None)?;
         let sorted = take(&keys, &order, None)?;
         let (mut most, mut place) = (0, 0);
         for equal in partition(std::slice::from_ref(&sorted))?.ranges() {
@@ -276,6 +360,17 @@ impl Values {
     }
 }
 
+/// The first value that the fraction of all come up to.
+fn discrete(values: &ArrayRef, order: &UInt32Array, fraction: f64) -> Result<ScalarValue> {
+    let row = order.value(place(values.len(), fraction));
+    let row = usize::try_from(row).expect("counts rows in memory");
+    ScalarValue::try_from_array(values, row)
+}
+
+fn place(rows: usize, fraction: f64) -> usize {
+    whole(fraction * float(rows)).max(1) - 1
+}
+
 impl Accumulator for Values {
     fn update_batch(&mut self, arguments: &[ArrayRef]) -> Result<()> {
         self.push(&arguments[0])
@@ -283,12 +378,12 @@ impl Accumulator for Values {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let values = self.all()?;
-        match (self.kind, self.fraction) {
-            _ if values.is_empty() => ScalarValue::try_from(&self.data_type),
-            (Kind::Mode, _) => self.mode(&values),
-            (Kind::Discrete, Some(fraction)) => self.discrete(&values, fraction),
-            (Kind::Continuous, Some(fraction)) => self.continuous(&values, fraction),
-            (_, None) => ScalarValue::try_from(&self.data_type),
+        match &self.wanted {
+            _ if values.is_empty() => ScalarValue::try_from(&self.gives),
+            Wanted::Mode => self.mode(&values),
+            Wanted::One(fraction) => self.at(&values, *fraction),
+            Wanted::Several(fractions) => self.several(&values, fractions),
+            Wanted::Null => ScalarValue::try_from(&self.gives),
         }
     }
 
@@ -334,6 +429,14 @@ mod tests {
 
     use super::*;
 
+    /// What is asked of a kind at a fraction.
+    fn wanted(kind: Kind, fraction: f64) -> Wanted {
+        match kind {
+            Kind::Mode => Wanted::Mode,
+            _ => Wanted::One(fraction),
+        }
+    }
+
     fn of(kind: Kind, fraction: f64, descending: bool, values: &[Option<i32>]) -> ScalarValue {
         let options = SortOptions {
             descending,
@@ -342,9 +445,10 @@ mod tests {
         let values: ArrayRef = Arc::new(Int32Array::from(values.to_vec()));
         let mut collected = Values {
             kind,
-            fraction: Some(fraction),
+            wanted: wanted(kind, fraction),
             order: options,
             data_type: DataType::Int32,
+            gives: DataType::Int32,
             parts: Vec::new(),
             bytes: 0,
         };
@@ -387,9 +491,10 @@ mod tests {
             let intervals: IntervalMonthDayNanoArray = intervals.map(Some).into_iter().collect();
             let mut collected = Values {
                 kind,
-                fraction: Some(fraction),
+                wanted: wanted(kind, fraction),
                 order: SortOptions::default(),
                 data_type: INTERVAL,
+                gives: INTERVAL,
                 parts: vec![Arc::new(intervals)],
                 bytes: 0,
             };

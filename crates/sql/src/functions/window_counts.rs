@@ -23,23 +23,26 @@ use datafusion::physical_expr::PhysicalExpr;
 
 /// The functions, each with the type of its results.
 pub(crate) fn functions() -> Vec<WindowUDF> {
-    let counts = [
-        (rank::rank_udwf(), DataType::Int64),
-        (rank::dense_rank_udwf(), DataType::Int64),
-        (ntile::ntile_udwf(), DataType::Int32),
-    ];
-    let counts = counts
-        .into_iter()
-        .map(|(counter, result)| WindowUDF::from(SignedCount { counter, result }));
-    counts.chain([row_number()]).collect()
+    vec![
+        signed(rank::dense_rank_udwf(), DataType::Int64),
+        signed(ntile::ntile_udwf(), DataType::Int32),
+        rank(),
+        row_number(),
+    ]
 }
 
 /// The number of a row in its partition.
 pub(crate) fn row_number() -> WindowUDF {
-    WindowUDF::from(SignedCount {
-        counter: row_number::row_number_udwf(),
-        result: DataType::Int64,
-    })
+    signed(row_number::row_number_udwf(), DataType::Int64)
+}
+
+/// The number of the first row that is sorted like a row.
+pub(crate) fn rank() -> WindowUDF {
+    signed(rank::rank_udwf(), DataType::Int64)
+}
+
+fn signed(counter: Arc<WindowUDF>, result: DataType) -> WindowUDF {
+    WindowUDF::from(SignedCount { counter, result })
 }
 
 /// A function of DataFusion's whose results are cast.

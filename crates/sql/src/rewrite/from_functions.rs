@@ -18,6 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::column_names::folded;
 use super::function_call::{arguments, call, call_with};
 use super::made_queries::{read, select};
 use super::moments;
@@ -30,6 +31,9 @@ const SERIES: [&str; 3] = [GENERATE_SERIES, "range", UNNEST];
 
 /// What PostgreSQL calls the numbers of rows, if nobody else does.
 const ORDINALITY: &str = "ordinality";
+
+/// What gives a field of a row by its name.
+pub(super) const GET_FIELD: &str = "get_field";
 
 /// Functions that give a value, and that clients ask as tables.
 const VALUES: [&str; 3] = ["string_to_array", "current_schemas", "current_setting"];
@@ -491,9 +495,9 @@ fn field_of_row(expr: &Expr) -> Option<Expr> {
     else {
         return None;
     };
-    let name = Value::SingleQuotedString(field.value.clone()).with_empty_span();
+    let name = Value::SingleQuotedString(folded(field)).with_empty_span();
     let arguments = [row.as_ref().clone(), Expr::Value(name)];
-    Some(call("get_field", arguments, Vec::new()))
+    Some(call(GET_FIELD, arguments, Vec::new()))
 }
 
 fn last_word(name: &ObjectName) -> Option<String> {

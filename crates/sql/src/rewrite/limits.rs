@@ -1,6 +1,9 @@
-//! `FETCH FIRST n ROWS ONLY`: the standard's LIMIT, which DataFusion knows by the other name only.
+//! `FETCH FIRST n ROWS`: the standard's LIMIT, which DataFusion knows by the other name only.
 //!
-//! Does not: `WITH TIES`, which is refused.
+//! ```text
+//! FETCH FIRST n ROWS ONLY         LIMIT n
+//! FETCH FIRST n ROWS WITH TIES    LIMIT with_ties(n)      [`super::ties`]
+//! ```
 
 use std::ops::ControlFlow;
 
@@ -8,7 +11,9 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Fetch, LimitClause, Query, Statement as Ast, Value, VisitorMut,
 };
 
+use super::function_call::call;
 use super::walk::walk_mut;
+use crate::functions::with_ties::WITH_TIES;
 
 /// Puts LIMIT in the place of FETCH.
 pub(crate) fn rewrite(statement: &mut Ast) {
@@ -23,13 +28,17 @@ impl VisitorMut for Limits {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         if let Some(Fetch {
-            with_ties: false,
+            with_ties,
             percent: false,
             quantity,
         }) = &query.fetch
         {
             let one = || Expr::value(Value::Number("1".to_owned(), false));
             let rows = quantity.clone().unwrap_or_else(one);
+            let rows = match with_ties {
+                true => call(WITH_TIES, [rows], Vec::new()),
+                false => rows,
+            };
             limit(query, rows);
         }
         ControlFlow::Continue(())
@@ -71,10 +80,7 @@ mod tests {
         for (rest, expected) in [
             ("FETCH FIRST 2 ROWS ONLY", "LIMIT 2"),
             ("OFFSET 3 ROWS FETCH NEXT ROW ONLY", "LIMIT 1 OFFSET 3 ROWS"),
-            (
-                "FETCH FIRST 2 ROWS WITH TIES",
-                "FETCH FIRST 2 ROWS WITH TIES",
-            ),
+            ("FETCH FIRST 2 ROWS WITH TIES", "LIMIT with_ties(2)"),
         ] {
             let text = format!("SELECT a FROM t ORDER BY a {rest}");
             let mut statement = Parser::parse_sql(&PostgreSqlDialect {}, &text)

@@ -22,7 +22,7 @@
 //!
 //! What cannot be planned here stays, for the planner to tell why.
 //!
-//! Does not: columns of arrays and of types without an own name here, which are left as they are.
+//! Does not: columns of types without an own name here, and arrays of such, which are left as they are.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -289,6 +289,8 @@ enum Type {
     },
     /// By its id.
     Named(u32),
+    /// An array of what has this id.
+    Array(u32),
     /// Left as it is.
     Other,
 }
@@ -306,7 +308,14 @@ impl Type {
         let is_known = WIDENING.iter().any(|group| group.contains(&oid));
         match field.data_type() {
             DataType::Decimal128(_, scale) => Self::Decimal { scale: *scale },
-            DataType::List(_) => Self::Other,
+            DataType::List(item) => {
+                let item = pg_type::field_oid(item);
+                let is_known = WIDENING.iter().any(|group| group.contains(&item));
+                match is_known {
+                    true => Self::Array(item),
+                    false => Self::Other,
+                }
+            }
             _ if is_known => Self::Named(oid),
             _ => Self::Other,
         }
@@ -316,7 +325,7 @@ impl Type {
         match self {
             Self::Decimal { .. } => pg_type::NUMERIC,
             Self::Named(oid) => *oid,
-            Self::Other => 0,
+            Self::Array(_) | Self::Other => 0,
         }
     }
 
@@ -325,6 +334,7 @@ impl Type {
         match self {
             Self::Decimal { scale } => Some(format!("numeric({DIGITS}, {scale})")),
             Self::Named(oid) => Some(pg_type::names(*oid).0.to_owned()),
+            Self::Array(oid) => Some(format!("{}[]", pg_type::names(*oid).0)),
             Self::Other => None,
         }
     }
@@ -349,9 +359,8 @@ fn widen(
                     unbounded
                 };
             }
-            (first, second) if !is_open && *first != Type::Other && second != Type::Other => {
-                let (first, second) = (first.oid(), second.oid());
-                check(first, second, table, column)?;
+            (first, second) if !is_open && first.oid() != 0 && second.oid() != 0 => {
+                check(first.oid(), second.oid(), table, column)?;
             }
             _ => {}
         }

@@ -4,6 +4,8 @@
 //! x ISNULL       x IS NULL               it takes ISNULL for a name
 //! TABLE t …      SELECT * FROM t …
 //! d->>-1         d->> -1                 it takes the sign for a part of the operator
+//! BETWEEN SYMMETRIC b   BETWEEN !! b     [`symmetric_ranges`](super::symmetric_ranges)
+//! BETWEEN ASYMMETRIC b  BETWEEN b
 //! ```
 
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -33,8 +35,8 @@ pub(crate) fn readable(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
         let mut rest = tokens[place + 1..].iter();
         let after = rest.find(|token| !is_blank(token));
         match words_of(&token.token, before, after.map(|after| &after.token)) {
-            [] => readable.push(token.clone()),
-            others => readable.extend(others.iter().map(|word| TokenWithSpan {
+            None => readable.push(token.clone()),
+            Some(others) => readable.extend(others.iter().map(|word| TokenWithSpan {
                 token: of_word(word),
                 span: token.span,
             })),
@@ -57,30 +59,34 @@ fn is_blank(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
 }
 
-/// What stands for a token between two others; nothing for one that stays.
+/// What stands for a token between two others; `None` for one that stays.
 fn words_of(
     token: &Token,
     before: Option<&Token>,
     after: Option<&Token>,
-) -> &'static [&'static str] {
+) -> Option<&'static [&'static str]> {
     let Token::Word(word) = token else {
-        return &[];
+        return None;
     };
     if word.quote_style.is_some() {
-        return &[];
+        return None;
     }
     let begins = before.is_none_or(|before| *before == Token::LParen);
     let is_name = matches!(before, Some(Token::Period)) || is_keyword(before, Keyword::AS);
     if word.keyword == Keyword::TABLE && begins && matches!(after, Some(Token::Word(_))) {
-        &["SELECT", "*", "FROM"]
+        Some(&["SELECT", "*", "FROM"])
+    } else if word.keyword == Keyword::SYMMETRIC && is_keyword(before, Keyword::BETWEEN) {
+        Some(&["!!"])
+    } else if word.keyword == Keyword::ASYMMETRIC && is_keyword(before, Keyword::BETWEEN) {
+        Some(&[])
     } else if word.value.eq_ignore_ascii_case("isnull")
         && !begins
         && !is_name
         && after != Some(&Token::LParen)
     {
-        &["IS", "NULL"]
+        Some(&["IS", "NULL"])
     } else {
-        &[]
+        None
     }
 }
 
@@ -91,6 +97,7 @@ fn is_keyword(token: Option<&Token>, keyword: Keyword) -> bool {
 fn of_word(word: &str) -> Token {
     match word {
         "*" => Token::Mul,
+        "!!" => Token::DoubleExclamationMark,
         word => Token::make_keyword(word),
     }
 }
@@ -118,6 +125,10 @@ mod tests {
             (
                 "SELECT d->>-1, d->-1, d - -1 FROM t",
                 "SELECT d ->> -1, d -> -1, d - -1 FROM t",
+            ),
+            (
+                "SELECT a between symmetric -1 + b AND 2, c NOT BETWEEN ASYMMETRIC 3 AND 4",
+                "SELECT a BETWEEN !!-1 + b AND 2, c NOT BETWEEN 3 AND 4",
             ),
             ("TABLE a.t LIMIT 1", "SELECT * FROM a.t LIMIT 1"),
             (

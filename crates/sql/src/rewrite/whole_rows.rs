@@ -4,6 +4,7 @@
 //! SELECT json_agg(x) FROM (SELECT id, name FROM t) x        json_agg(whole_row('x', x.*))
 //! SELECT t FROM t                                           whole_row('t', t.*) AS t
 //! SELECT to_json(t.*) FROM t                                to_json(whole_row(t.*))
+//! SELECT (t).id FROM t                                      t.id
 //! ```
 //!
 //! 1. [`rewrite`], in the statement: a name in a select list, or an argument of a function that takes rows, becomes a call if it is the
@@ -27,7 +28,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::column_names::{folded, unmarked};
-use super::function_call::call_with;
+use super::from_functions::GET_FIELD;
+use super::function_call::{arguments, call_with};
 use super::walk::walk_mut;
 use crate::error::{SqlError, code};
 use crate::functions::rows::{Row, WHOLE_ROW};
@@ -100,6 +102,23 @@ impl Tables {
         found.map(|(_, table)| table)
     }
 
+    /// The column that `(t).c` is, which [`from_functions`](super::from_functions) takes for a value's field: `get_field(t, 'c')`.
+    fn column(&self, expr: &Expr) -> Option<Expr> {
+        let Expr::Function(function) = expr else {
+            return None;
+        };
+        let name = function.name.0.last()?.as_ident()?;
+        match arguments(function)?.as_slice() {
+            [Expr::Identifier(table), Expr::Value(field)] if name.value == GET_FIELD => {
+                self.named(table)?;
+                let field = field.value.clone().into_string()?;
+                let parts = vec![table.clone(), Ident::with_quote('"', field)];
+                Some(Expr::CompoundIdentifier(parts))
+            }
+            _ => None,
+        }
+    }
+
     fn in_select_list(&self, select: &mut Select) {
         for item in &mut select.projection {
             match item {
@@ -163,9 +182,13 @@ impl VisitorMut for Tables {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Function(function) = expr
-            && self.depth == 0
-        {
+        if self.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        if let Some(column) = self.column(expr) {
+            *expr = column;
+        }
+        if let Expr::Function(function) = expr {
             self.in_arguments(function);
         }
         ControlFlow::Continue(())

@@ -122,12 +122,64 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     (
         "with recursive t(n, path, name) as (select 1, array[1], null union all select v.a, path || v.a, v.e from t join v on v.a = n + 1)
-         select max(path), count(name), pg_typeof(max(n)) from t",
-        "[1, 2, 3]|1|integer",
+         select max(path), count(name), pg_typeof(max(n)), pg_typeof(max(path)) from t",
+        "[1, 2, 3]|1|integer|integer[]",
+    ),
+    (
+        "select string_agg(x::text, ',') from (select x from (values (3), (1), (2), (2)) v (x) order by x desc
+             offset 1 fetch first 1 row with ties) q",
+        "2,2",
+    ),
+    (
+        "select count(*) from (select a from v order by k nulls last, b is null offset 3 fetch first 0 rows with ties) q",
+        "0",
+    ),
+    (
+        "select 5 between symmetric 9 and 1, 5 not between symmetric 1 + 3 and 2, 5 between asymmetric 9 and 1",
+        "true|true|false",
+    ),
+    (
+        "select (1, 2) = (select 1, 2), row(1, 3) < (select 1, 2), (1, 2) = any (select 1, 2), (1, 2) <> all (select 1, 3),
+                (1, 2) = (select 1, 2 where false), row(1, 2) in (select 1, 3), (1, null) = (select 1, 2)",
+        "true|false|true|true|NULL|false|NULL",
+    ),
+    (
+        "select percentile_cont(array[0.25, null, 1]) within group (order by a), percentile_disc(array[1, 0.5]) within group (order by e),
+                percentile_disc(array[0.5]) within group (order by c) from v",
+        "[1.5, NULL, 3.0]|[abc, Abd]|[-3.25]",
     ),
     (
         "select (select a from v where false), (select a from v where false) is null, (select a from v where a = 2)",
         "NULL|true|2",
+    ),
+    (
+        "select count(*), min(pg_typeof(x)), max(x) from
+             (select generate_series(date_trunc('month', max(g)), max(f) + 7400, interval '1 month') x from v
+              union all select generate_series(min(g), timestamp '2000-01-01 01:00', '1 hour') from v where a = 2) q",
+        "6|timestamp without time zone|2020-05-01T00:00:00",
+    ),
+    (
+        "select string_agg(concat_ws(':', x, y, g, n), ' ' order by g, x, y) from
+             (select a % 2 as x, l + 1 as y, grouping(a % 2, l + 1) as g, count(*) as n from v group by rollup(1, (l + 1, e))) q",
+        "0:9:0:1 1:8:0:1 1:0:1 0:1:1 1:1:2 3:3",
+    ),
+    (
+        "select count(*) from (select a, l from v group by cube((a, b), (l))) q",
+        "10",
+    ),
+    (
+        "select count(*), sum(g) from (select a from v group by rollup(a, a)) q,
+             (select max(g) as g from (select grouping(l + 1 > (select max(a) from v), c::integer) as g from v
+                  group by cube(l + 1 > (select max(a) from v), c::integer)) s) r",
+        "7|21",
+    ),
+    (
+        "select count(*) from v as e where exists (select 1 from v w where w.a = e.a + 1)",
+        "2",
+    ),
+    (
+        "select (v).e, (v).a + 1 from v where (v).a = 2",
+        "Abd|3",
     ),
     (
         "select avg(b - a)::text, sum(b - a)::text, (percentile_cont(0.5) within group (order by b - a))::text,
@@ -725,6 +777,8 @@ const ERRORS: &[(&str, &str)] = &[
     ("select regexp_replace('a', 'a', 'b', 0)", "22023"),
     ("select regexp_replace('a', 'a')", "42883"),
     ("select 'a' union select 1", "22P02"),
+    ("select a from v fetch first 2 rows with ties", "42601"),
+    ("select (1, 2) = (select a, l from v)", "21000"),
     (
         "with recursive t(n) as (select 1 union all select n * 1.5 from t where n < 9) select n from t",
         "42804",
