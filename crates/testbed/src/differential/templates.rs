@@ -170,6 +170,7 @@ const BOOLEANS: &[&str] = &[
     "(not {boolean})",
     "({any} {is null|is not null})",
     "{let T plain}({T} {|not }between {leaf T} and {leaf T})",
+    "{let T plain}({T} {|not }between symmetric {leaf T} and {leaf T})",
     "{let T plain}({T} {|not }in ({leaf T}, {constant T}))",
     "{let T plain}({T} {= any|<> all|< any|>= all} (array[{leaf T}, {constant T}]))",
     "({text} {like|not like|ilike|not ilike} '{%b%|a_c%||%\\%%|v%|_|%}')",
@@ -183,6 +184,7 @@ const BOOLEANS: &[&str] = &[
     "({boolean} {is true|is not true|is false|is not false|is unknown|is not unknown})",
     "{let A plain}{let B plain}(({A}, {B}) {=|<>|<|>=} ({A}, {B}))",
     "{let A plain}(({A}, {integer}) in (({leaf A}, 1), ({constant A}, {column integer})))",
+    "(({leaf integer}, {leaf integer}) {=|<|>=} (select o.line, o.t_id from o order by o.k, o.line limit {0..1}))",
     "(({date}, {date}) overlaps ({column date}, {constant date}))",
     "({integer} {|not }in (select o.t_id from o where o.line = {0..3}{| and o.t_id is not null}))",
     "({numeric} {<|>} (select avg(o.amount) / {50..200} from o))",
@@ -257,6 +259,8 @@ pub const AGGREGATES: &[&str] = &[
     "{bit_and|bit_or}({column integer})",
     "percentile_cont({0|0.25|0.5|0.9}) within group (order by {column double})",
     "percentile_disc({0|0.25|0.5|1}) within group (order by {column plain})",
+    "percentile_cont(array[0.1, 0.5, {0|1}]) within group (order by {column double})",
+    "percentile_disc(array[0.1, 0.5, {0|1}]) within group (order by {column integer})",
     "mode() within group (order by {column plain})",
 ];
 
@@ -307,6 +311,7 @@ const ROWS: &[&str] = &[
     "{let by column plain}select distinct on ({by}) {by} as by, t.id, {any 2} as x from t order by {by}, t.id{| desc}",
     "select {list 3} from t where {boolean 2} and {boolean 2}",
     "select {list 3} from t where {boolean 2} or {boolean 2}",
+    "select q.* from (select t.id, t.v from t order by {t.b|t.v desc|t.c|t.i2 nulls first} fetch first {1..20} rows with ties) q",
 ];
 
 const GROUPS: &[&str] = &[
@@ -319,6 +324,7 @@ const GROUPS: &[&str] = &[
     "{let key computed plain 1}select {key} as g, count(*), {aggregate} as a from t group by 1 order by 2 desc, 1 limit {1..9}",
     "select t.b, t.v, {aggregate} as a, grouping(t.b, t.v) from t group by {rollup|cube}(t.b, t.v)",
     "select t.b, t.c, {aggregate} as a from t group by grouping sets ((t.b, t.c), (t.{b|c}), ())",
+    "{let key computed plain 1}select {key} as g, t.b, grouping({key}, t.b) as h, {aggregate} as a from t group by {rollup|cube}({1, 2|(1, t.c), (t.b)|2, 1})",
     "select t.b, {aggregate} as a from t group by t.b order by {aggregate}, 1, 2",
     "select case when t.b then 'yes' else t.v end as g, {aggregate} as a, {aggregate} + 1 as b from t group by 1",
     "select t.id, t.*, count(o.k) from t left join o on o.t_id = t.id group by t.id",
@@ -383,9 +389,12 @@ const SUBQUERIES: &[&str] = &[
     "select t.id, (select string_agg(o.what, '/' order by o.k, o.line) from o where o.t_id = t.id) as all_of_them from t",
     "select t.id, exists (select from o where o.t_id = t.id and o.amount > {100..900}) as e, {any 2} from t",
     "select {list 2} from t where (t.i2, t.b) in (select u.i2, u.b from t u where u.id < {9..99})",
+    "select {list 2} from t where ({leaf integer}, {leaf integer}) {= any|<> all} (select o.line, o.t_id from o where o.k < {5..60} and o.t_id is not null)",
     "select {list 2} from t where t.i4 {> all|< any|= any|<> all} (select u.i2 from t u where u.id {<|>} {9..190}{| and u.i2 is not null})",
     "select t.v, {aggregate} as a from t group by t.v having count(*) > (select count(*) from o where o.line = {0..3}) / {5..30}",
     "select {list 2} from t where t.n = (select max(u.n) from t u where u.v = t.v)",
+    "select t.id, (select u.id from t u where u.id = {150..250}) as x, (select u.id from t u where u.id = {150..250}) is null as y from t",
+    "with recursive r as (select t.id, t.i4 as x, t.day as y, t.s as z, 1 as depth from t where t.id = {1..9} union all select t.id, {column integer}, {column date}, {column text} || '', r.depth + 1 from r join t on t.id = r.id * {2..3} + 1) select * from r",
     "with recursive r(n, s) as (select {1..4}, 'a'::text union all select n + 1, s || n from r where n < {4..9}) select r.*, {any 2} from r join t on t.id = r.n",
     "select * from (select {any 2} as x, t.id from t where {boolean 2}) q where q.x is not null and q.id > {9..99}",
     "select t.b, count(*) from t where t.id in (select t_id from o group by t_id having count(*) > 1) group by t.b",
@@ -395,6 +404,10 @@ const SUBQUERIES: &[&str] = &[
 const DOCUMENTS: &[&str] = &[
     "select k, d {->|->>} '{a|b|tags|f|n|missing}' as x from j",
     "select k, d {#>|#>>} '{{b,c}|{b,d,0}|{tags,0}|{0}}' as x from j",
+    "select k, jsonb_set(d, '{{a}|{b,c}|{tags,0}|{tags,-1}|{tags,9}|{zz}|{zz,a}}', '{1|\"x\"|[1, 2]}'{|, false|, true}) as x from j where k <= 2",
+    "select k, jsonb_insert(d, '{{tags,0}|{tags,-1}|{new}}', '5'{|, true}) as x from j where k <= 2",
+    "select k, d #- '{{a}|{b,c}|{tags,0}|{0}}' as x from j where k <= {2..3}",
+    "select k, jsonb_{pretty|strip_nulls}(d) as x from j",
     "select k, {jsonb_typeof|jsonb_array_length}(d -> 'tags') as x from j where k <= 2",
     "select k from j where d {@>|<@} '{{\"a\": 1}|{}|[10]|{\"b\": {\"c\": \"y\"}}}'",
     "select k from j where d {? 'a'|?& array['a', 'b']|? 'text'}",

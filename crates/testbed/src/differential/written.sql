@@ -474,3 +474,32 @@ select t.id from t order by t.i4 in (select o.t_id from o where o.line = 0), 1;
 select array_agg(o.k order by o.k, o.k) from o where o.k < 5;
 select string_agg(o.what, ',' order by o.k, o.line, o.k desc) from o where o.k < 5;
 select t.id, (select o.what from o where o.t_id = t.i4 order by o.k, o.line, o.k desc limit 1) from t order by 1;
+
+-- Trees, and values of subqueries without a row.
+with recursive c as (select id, i2, 0 as depth from t where id = 1 union all select t.id, t.i2, c.depth + 1 from t join c on t.id = c.id * 3 where c.depth < 5) select * from c order by depth;
+with recursive c(id, parent, trail) as (select id, i2, s from t where id = 1 union all select t.id, t.i2, coalesce(c.trail, '') || '>' || coalesce(t.s, '-') from t join c on t.id = c.id + 1 where t.id < 6) select * from c order by id;
+with recursive c as (select id, day, at from t where id = 1 union all select t.id, greatest(c.day, t.day), t.at from t join c on t.id = c.id + 1 where t.id < 6) select * from c order by id;
+with recursive tree(id, path) as (select 1, array[1] union all select t.id, path || t.id from tree join t on t.id = tree.id * 2 where t.id < 20) select id, path from tree order by id;
+select t.id, (select k from j where k = t.id) from t where id < 8 order by id;
+select count(*) from t where not exists (select 1 from j where j.k = t.id);
+select exists (select 1 from t where false), (select id from t where false), (select id from t where false) is null, array(select 1 where false);
+
+-- Rows beside subqueries, ties, ranges of any order, rows of tables.
+select count(*) from t where (i2, i4) = (select i2, i4 from t where id = 5);
+select count(*) from t where row(i2, i4) in (select i2, i4 from t where id < 5);
+select (1, 2) = (select 1, 2 where false), (1, null) = (select 1, 2), (1, 2) <> all (select 1, 3);
+select (1, 2) = (select i2, i4 from t);
+select * from (select id, b from t order by b desc nulls last fetch first 2 rows with ties) q order by 1;
+select id from t fetch first 2 rows with ties;
+select * from (select v, count(*) from t group by v order by count(*) desc fetch first row with ties) q order by 1;
+select count(*) from t where id between symmetric 20 and 10 and i4 not between asymmetric 9 and 1;
+select (t).id, (t).s from t where (t).id = 1;
+
+-- Groups by expressions, and several fractions.
+select date_trunc('month', due)::date m, sum(amount) from o group by rollup(1) order by 1;
+select date_trunc('month', due)::date m, what, sum(amount) from o group by grouping sets ((1), (2), ()) order by 1 nulls last, 2 nulls last, 3;
+select k % 2, line, grouping(k % 2, line), count(*) from o group by rollup(k % 2, line) order by 1 nulls last, 2 nulls last;
+select b, count(*) from t group by rollup((b), (i2, i4)) having grouping(i4) = 1 order by 1;
+select percentile_cont(array[0.25, 0.5, 0.75]) within group (order by i4), percentile_disc(array[0.1, null]) within group (order by day) from t;
+select percentile_cont(array[0.5, 2]) within group (order by i4) from t;
+select generate_series(date_trunc('month', min(due)), max(due), interval '1 month')::date from o;
