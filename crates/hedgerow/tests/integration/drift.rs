@@ -56,6 +56,26 @@ fn a_renamed_label_is_found() -> Result<()> {
     Ok(())
 }
 
+/// What the log tells of a new column's labels is older than what the catalog says when we read of the column.
+#[test]
+fn a_label_that_is_renamed_before_its_column_is_read_is_found() -> Result<()> {
+    let mut replica = Replica::of(
+        "create type mood as enum ('sad', 'ok');
+         create table t (id int primary key, n int);
+         insert into t select i, i from generate_series(1, 100) i;",
+    )?;
+    replica.hedgerow.stop()?;
+    replica.at_source("alter table t add m mood, add ms mood[]")?;
+    replica.at_source("update t set m = 'ok', ms = '{ok,sad}' where id < 50")?;
+    replica.at_source("alter type mood rename value 'ok' to 'fine'")?;
+    replica.at_source("update t set m = 'fine' where id > 90")?;
+    replica.hedgerow.start_again()?;
+    replica.hedgerow.wait_ready()?;
+    replica.wait_for_same("select id, n, m::text, ms::text from t order by id")?;
+    replica.hedgerow.verify()?;
+    Ok(())
+}
+
 /// The log shows an old row that goes with the label's new name; ours has the old one, and nothing but its cells
 /// to be found by.
 #[test]

@@ -5,12 +5,12 @@
 //! columns, or under `REPLICA IDENTITY FULL` the primary key or else any unique index over
 //! columns that are never NULL.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use types::{Column, ColumnType, SourceType, TableName, TableSchema};
 
 use super::connection::{Connection, ConnectionError, Row, identifier, literal};
-use super::drift::{Labels, ListedTable, column_list, read_labels, read_listed};
+use super::drift::{Labels, ListedTable, column_list, read_labels, read_listed, read_young_labels};
 use super::hidden_key;
 use super::partitions::{Partition, SeenPartition, read_partitions};
 use super::types::column_type;
@@ -40,6 +40,8 @@ pub struct PublishedTable {
     pub column_list: Option<Vec<i16>>,
     /// The labels of the enums in its columns.
     pub labels: Labels,
+    /// Those of them that may have another name in what is still to be read of the log.
+    pub young_labels: BTreeSet<u32>,
     /// Whether we may read it.
     pub readable: bool,
     /// The file that holds its rows: another one after every rewrite. 0 where there is none.
@@ -213,6 +215,7 @@ pub fn read_tables(
     let mut columns = read_columns(connection, &from)?;
     let mut indexes = read_unique_indexes(connection, &from)?;
     let mut labels = read_labels(connection, &from)?;
+    let mut young_labels = read_young_labels(connection, &from)?;
     let bytes = bytes_of(selection);
     let rows = connection.query(&format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind = 'p', c.relreplident, \
@@ -245,6 +248,7 @@ pub fn read_tables(
                 row_filter: row.get(6).map(str::to_owned),
                 column_list: column_list(row.get(10))?,
                 labels: labels.remove(&relation).unwrap_or_default(),
+                young_labels: young_labels.remove(&relation).unwrap_or_default(),
                 readable: row.flag(7),
                 file: row.parse(8)?,
                 number_max: row.parse(9)?,
@@ -518,6 +522,7 @@ mod tests {
             row_filter: None,
             column_list: None,
             labels: Labels::new(),
+            young_labels: BTreeSet::new(),
             readable: true,
             file: 1,
             number_max: 3,

@@ -7,11 +7,24 @@
 //! [`super::changes`]); the table is copied again when they differ.
 //!
 //! Labels are told apart by their object ids, which stay. One that is new is in no row that we have.
+//!
+//! A table that gets a column of an enum has rows with its labels before we ask for their names, if we are behind:
+//!
+//! ```text
+//!   ADD COLUMN m mood   insert 'ok'   rename 'ok' to 'fine'   we read ADD COLUMN, and ask ─ 'fine'
+//! ```
+//!
+//! The log still tells 'ok', and nothing would tell it from a label 'fine' that always had that name. So such a table is copied
+//! again if one of the labels is younger than what the slot keeps: if a transaction that is not wholly before our place in the log
+//! has written its row in the catalog, and it is not the one that made the type. A label that is added counts, too.
+//!
+//! Does not: find a label that was added to an enum which a table already has, used, and renamed between two looks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use types::TableName;
+use types::{ColumnOrigin, TableName};
 
+use super::catalog::{PublishedColumn, PublishedTable};
 use super::connection::{Connection, ConnectionError, Row};
 use super::state::WireTable;
 
@@ -67,6 +80,28 @@ pub fn column_list(text: Option<&str>) -> Result<Option<Vec<i16>>, ConnectionErr
         .map_err(|_| ConnectionError::Protocol("a column list".to_owned()))
 }
 
+/// The first object id that a server gives to what its users make (`FirstNormalObjectId`).
+const FIRST_OWN_OID: u32 = 16_384;
+
+/// Types (`type`) and the enums that they are made of (`enum`).
+const MADE_OF_ENUMS: &str = "\
+    WITH RECURSIVE made_of (type, enum) AS (\
+       SELECT oid, oid FROM pg_type WHERE typtype = 'e' \
+       UNION SELECT larger.type, made_of.enum FROM made_of JOIN (\
+         SELECT oid AS type, typelem AS part FROM pg_type WHERE typelem <> 0 \
+         UNION ALL SELECT oid, typbasetype FROM pg_type WHERE typbasetype <> 0 \
+         UNION ALL SELECT rngtypid, rngsubtype FROM pg_range \
+         UNION ALL SELECT rngmultitypid, rngsubtype FROM pg_range \
+         UNION ALL SELECT t.oid, a.atttypid FROM pg_type t \
+           JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0 \
+           WHERE t.typtype = 'c') larger ON larger.part = made_of.type)";
+
+/// Joins the labels (`e`) of tables (`c`).
+const WITH_LABELS: &str = "\
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+    JOIN made_of ON made_of.type = a.atttypid \
+    JOIN pg_enum e ON e.enumtypid = made_of.enum";
+
 /// The labels of all enums in the columns of the tables of `from`, by the tables' object ids: those that are a
 /// column's type, and those inside of its arrays, domains, ranges and composite types.
 pub fn read_labels(
@@ -74,25 +109,35 @@ pub fn read_labels(
     from: &str,
 ) -> Result<HashMap<u32, Labels>, ConnectionError> {
     let rows = connection.query(&format!(
-        "WITH RECURSIVE made_of (type, enum) AS (\
-           SELECT oid, oid FROM pg_type WHERE typtype = 'e' \
-           UNION SELECT larger.type, made_of.enum FROM made_of JOIN (\
-             SELECT oid AS type, typelem AS part FROM pg_type WHERE typelem <> 0 \
-             UNION ALL SELECT oid, typbasetype FROM pg_type WHERE typbasetype <> 0 \
-             UNION ALL SELECT rngtypid, rngsubtype FROM pg_range \
-             UNION ALL SELECT rngmultitypid, rngsubtype FROM pg_range \
-             UNION ALL SELECT t.oid, a.atttypid FROM pg_type t \
-               JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0 \
-               WHERE t.typtype = 'c') larger ON larger.part = made_of.type) \
-         SELECT DISTINCT c.oid, e.oid, e.enumlabel {from} \
-         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-         JOIN made_of ON made_of.type = a.atttypid \
-         JOIN pg_enum e ON e.enumtypid = made_of.enum"
+        "{MADE_OF_ENUMS} SELECT DISTINCT c.oid, e.oid, e.enumlabel {from} {WITH_LABELS}"
     ))?;
     let mut labels: HashMap<u32, Labels> = HashMap::new();
     for row in rows {
         let of_table = labels.entry(row.parse(0)?).or_default();
         of_table.insert(row.parse(1)?, row.text(2)?.to_owned());
+    }
+    Ok(labels)
+}
+
+/// Those labels that may have another name in what is still to be read of the log. The slots of the database keep what they
+/// need of the catalog; whatever was committed behind the place of one of them is at least as young.
+pub fn read_young_labels(
+    connection: &mut Connection,
+    from: &str,
+) -> Result<HashMap<u32, BTreeSet<u32>>, ConnectionError> {
+    let rows = connection.query(&format!(
+        "{MADE_OF_ENUMS} SELECT DISTINCT c.oid, e.oid {from} {WITH_LABELS} \
+         JOIN pg_type made ON made.oid = e.enumtypid \
+         WHERE e.xmin::text <> made.xmin::text \
+         AND age(e.xmin) <= (SELECT max(age(catalog_xmin)) FROM pg_replication_slots \
+                             WHERE database = current_database())"
+    ))?;
+    let mut labels: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+    for row in rows {
+        labels
+            .entry(row.parse(0)?)
+            .or_default()
+            .insert(row.parse(1)?);
     }
     Ok(labels)
 }
@@ -115,6 +160,15 @@ pub fn has_renamed_label(known: &WireTable, now: &ListedTable) -> bool {
         name_now.is_some_and(|name_now| name_now != name)
     };
     known.labels.iter().flatten().any(is_renamed)
+}
+
+/// Whether a table gets a column in which rows of the log may have labels under other names than the catalog.
+pub fn may_bring_old_labels(origins: &[ColumnOrigin], described: &PublishedTable) -> bool {
+    let mut columns = origins.iter().zip(&described.columns);
+    let is_of_enum = |(origin, column): (&ColumnOrigin, &PublishedColumn)| {
+        matches!(origin, ColumnOrigin::Constant(_)) && column.wire_oid >= FIRST_OWN_OID
+    };
+    !described.young_labels.is_empty() && columns.any(is_of_enum)
 }
 
 /// What is known of labels, some of which may have been renamed since: the names that our rows have, and those

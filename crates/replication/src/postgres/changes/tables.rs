@@ -183,6 +183,11 @@ impl Changes {
         if matches!(plan, Plan::Reshape(_)) && table.written_by == number {
             plan = Plan::CopyAgain("one transaction wrote to it and changed its columns".into());
         }
+        if let Plan::Reshape(origins) = &plan
+            && drift::may_bring_old_labels(origins, &described)
+        {
+            plan = Plan::CopyAgain("a label of its new column's enum may have been renamed".into());
+        }
         match plan {
             Plan::Keep => {}
             Plan::Describe => {

@@ -164,6 +164,7 @@ fn published(relation: u32, name: &str, keyed: bool) -> PublishedTable {
         row_filter: None,
         column_list: None,
         labels: BTreeMap::new(),
+        young_labels: BTreeSet::new(),
         readable: true,
         file: relation,
         number_max: 2,

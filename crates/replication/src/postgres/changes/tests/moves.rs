@@ -13,7 +13,7 @@ fn is_move(change: &TableChange) -> bool {
     matches!(change, TableChange::Move { .. })
 }
 
-fn is_copy(batches: &[ChangeBatch]) -> bool {
+pub(super) fn is_copy(batches: &[ChangeBatch]) -> bool {
     let mut changes = batches.iter().flat_map(|batch| &batch.changes);
     changes.any(|change| matches!(change, TableChange::Create { .. }))
 }

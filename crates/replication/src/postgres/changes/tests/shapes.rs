@@ -1,5 +1,6 @@
 //! Tables that change their shape, come and go, and are copied while the log is followed.
 
+use super::moves::is_copy;
 use super::*;
 
 /// Identity flag, name and type of columns.
@@ -41,7 +42,23 @@ const WITH_COLUMN: [(bool, &str, u32); 3] = [
     (false, "body", TEXT),
     (false, "more", INT4),
 ];
+/// The object id of a type that users made.
+const OWN_TYPE: u32 = 20_000;
 const AS_STORED: [(bool, &str, u32); 2] = [(true, "id", INT4), (false, "body", TEXT)];
+
+/// The log may tell the label by a name that it had before.
+#[test]
+fn a_new_column_whose_label_may_have_been_renamed_has_the_table_copied_again() {
+    let catalog = FakeCatalog::default();
+    let mut changes = changes_beside(&catalog);
+    let mut described = with_column(None);
+    described.columns[2].wire_oid = OWN_TYPE;
+    described.labels = [(7, "ok".to_owned())].into();
+    described.young_labels = [7].into();
+    catalog.put(described);
+    let columns = [WITH_COLUMN[0], WITH_COLUMN[1], (false, "more", OWN_TYPE)];
+    assert!(is_copy(&shown(&mut changes, 200, &columns)));
+}
 
 #[test]
 fn a_new_column_comes_at_its_own_position_with_the_value_of_old_rows() {
