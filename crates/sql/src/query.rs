@@ -168,9 +168,11 @@ impl Query {
         parameters: Vec<Option<Arc<Field>>>,
     ) -> Result<LogicalPlan, SqlError> {
         let mut plan = self.parsed_plan(&self.statement, state, &parameters)?;
-        if outer_names::takes_fields_of_others(&plan)? {
-            let statement = outer_names::with_schema(&self.statement);
-            plan = self.parsed_plan(&statement, state, &parameters)?;
+        if outer_names::takes_fields_of_others(&plan)?
+            && let statement = outer_names::with_schema(&self.statement)
+            && let Ok(other) = self.parsed_plan(&statement, state, &parameters)
+        {
+            plan = other;
         }
         let plan = whole_rows::resolved(plan)?;
         let plan = numbers::typed(plan)?;

@@ -8,12 +8,15 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Fetch, LimitClause, Query, Statement as Ast, Value, VisitorMut,
+    DataType, Expr, Fetch, LimitClause, Query, Statement as Ast, Value, VisitorMut,
 };
 
+use super::casts::cast;
 use super::function_call::call;
 use super::walk::walk_mut;
 use crate::functions::with_ties::WITH_TIES;
+
+const BIGINT: DataType = DataType::BigInt(None);
 
 /// Puts LIMIT in the place of FETCH.
 pub(crate) fn rewrite(statement: &mut Ast) {
@@ -36,7 +39,8 @@ impl VisitorMut for Limits {
             let one = || Expr::value(Value::Number("1".to_owned(), false));
             let rows = quantity.clone().unwrap_or_else(one);
             let rows = match with_ties {
-                true => call(WITH_TIES, [rows], Vec::new()),
+                // A parameter gets its type by that.
+                true => call(WITH_TIES, [cast(rows, BIGINT)], Vec::new()),
                 false => rows,
             };
             limit(query, rows);
@@ -80,7 +84,10 @@ mod tests {
         for (rest, expected) in [
             ("FETCH FIRST 2 ROWS ONLY", "LIMIT 2"),
             ("OFFSET 3 ROWS FETCH NEXT ROW ONLY", "LIMIT 1 OFFSET 3 ROWS"),
-            ("FETCH FIRST 2 ROWS WITH TIES", "LIMIT with_ties(2)"),
+            (
+                "FETCH FIRST 2 ROWS WITH TIES",
+                "LIMIT with_ties((2)::BIGINT)",
+            ),
         ] {
             let text = format!("SELECT a FROM t ORDER BY a {rest}");
             let mut statement = Parser::parse_sql(&PostgreSqlDialect {}, &text)

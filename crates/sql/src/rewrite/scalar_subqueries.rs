@@ -42,12 +42,11 @@ fn one(expr: Expr, only: &Arc<ScalarUDF>) -> Result<Transformed<Expr>> {
         return Ok(Transformed::no(expr));
     };
     if subquery.outer_ref_columns.is_empty() {
-        return Ok(match nullable(&subquery.subquery)? {
-            Some(plan) => Transformed::yes(Expr::ScalarSubquery(Subquery {
-                subquery: Arc::new(plan),
-                ..subquery
-            })),
-            None => Transformed::no(Expr::ScalarSubquery(subquery)),
+        let nullable = may_be_missing(&subquery.subquery);
+        let value = Expr::ScalarSubquery(subquery);
+        return Ok(match nullable {
+            Some(retyped) => Transformed::yes(retyped.call(vec![value])),
+            None => Transformed::no(value),
         });
     }
     if let Some(first) = first_row(&subquery.subquery)? {
@@ -106,17 +105,11 @@ fn first_row(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     Ok(Some(first))
 }
 
-/// The plan whose column may be NULL; `None` if it may, or if there always is a row.
-fn nullable(plan: &Arc<LogicalPlan>) -> Result<Option<LogicalPlan>> {
+/// What lets a subquery's value be NULL; `None` if it may be already, or if there always is a row.
+fn may_be_missing(plan: &LogicalPlan) -> Option<ScalarUDF> {
     let (_, field) = plan.schema().qualified_field(0);
-    if field.is_nullable() || always_has_row(plan) {
-        return Ok(None);
-    }
-    let function = ScalarUDF::from(Retyped::new(field.metadata().clone(), true));
-    let column = Expr::from(plan.schema().qualified_field(0));
-    let value = function.call(vec![column]).alias(field.name());
-    let plan = LogicalPlanBuilder::from(Arc::clone(plan));
-    plan.project(vec![value])?.build().map(Some)
+    let is_there = field.is_nullable() || always_has_row(plan);
+    (!is_there).then(|| ScalarUDF::from(Retyped::new(field.metadata().clone(), true)))
 }
 
 fn always_has_row(plan: &LogicalPlan) -> bool {

@@ -149,8 +149,9 @@ const ANSWERS: &[(&str, &str)] = &[
         "[1.5, NULL, 3.0]|[abc, Abd]|[-3.25]",
     ),
     (
-        "select (select a from v where false), (select a from v where false) is null, (select a from v where a = 2)",
-        "NULL|true|2",
+        "select (select a from v where false), (select a from v where false) is null, (select a from v where a = 2),
+                (select 1 where false) is null, (select 'x' from v where a > 9) || 'y', coalesce((select 7 where false), 8)",
+        "NULL|true|2|true|NULL|8",
     ),
     (
         "select count(*), min(pg_typeof(x)), max(x) from
