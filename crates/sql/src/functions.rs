@@ -38,6 +38,7 @@
 pub(crate) mod aggregates;
 pub(crate) mod array_of;
 pub(crate) mod array_operators;
+mod byte_length;
 pub(crate) mod calendar;
 mod case_types;
 pub(crate) mod cast_names;
@@ -109,6 +110,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
 use aggregates::ExactAggregate;
 use array_of::ArrayOf;
+use byte_length::ByteLength;
 use case_types::CaseTypes;
 use casts::CastRewrite;
 use checked::CheckedRewrite;
@@ -171,6 +173,10 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     for name in float_domains::NAMES {
         let function = state.udf(name)?;
         state.register_udf(Arc::new(ScalarUDF::from(InDomain::new(function))))?;
+    }
+    for name in byte_length::NAMES {
+        let function = state.udf(name)?;
+        state.register_udf(Arc::new(ScalarUDF::from(ByteLength::new(function))))?;
     }
     for name in letter_case::NAMES {
         let function = state.udf(name)?;

@@ -225,7 +225,7 @@ fn day_moved(date: Expr, op: Operator, days: Expr) -> Expr {
     cast(binary(day_number(date), op, days), DataType::Date32)
 }
 
-/// A literal of no type beside a time: what is added to a moment can only be an interval, and otherwise both are of one
+/// A literal of no type beside a time or a number: what is added to a moment can only be an interval, and otherwise both are of one
 /// type. So `now() - '1 hour'` is an error in PostgreSQL, too.
 fn literal_typed(
     op: &BinaryOperator,
@@ -233,6 +233,7 @@ fn literal_typed(
     right: Expr,
     schema: &DFSchema,
 ) -> Result<(Expr, Expr)> {
+    use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
     use Kind::{Date, Interval, Timestamp, Zoned};
     let (literal, other) = match (is_text(&left), is_text(&right)) {
         (true, false) => (&left, &right),
@@ -240,11 +241,14 @@ fn literal_typed(
         _ => return Ok((left, right)),
     };
     let typed = match (op, Kind::of(other, schema)) {
-        (BinaryOperator::Plus, Timestamp | Zoned | Interval) => {
+        (Plus, Timestamp | Zoned | Interval) => {
             let zero = Expr::Literal(ScalarValue::new_interval_mdn(0, 0, 0), None);
             literals::typed(literal.clone(), &zero, schema)?
         }
-        (BinaryOperator::Minus, Date | Timestamp | Zoned | Interval) => {
+        (Minus, Date | Timestamp | Zoned | Interval) => {
+            literals::typed(literal.clone(), other, schema)?
+        }
+        (Plus | Minus | Multiply | Divide | Modulo, _) if is_number(other, schema) => {
             literals::typed(literal.clone(), other, schema)?
         }
         // Else it would be compared by months, then days, then time.
@@ -257,6 +261,10 @@ fn literal_typed(
         true => (typed, right),
         false => (left, typed),
     })
+}
+
+fn is_number(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|of| of.is_numeric())
 }
 
 /// A `real` or double beside a number of another type, to which DataFusion would round it: both are doubles, in what is computed as in what

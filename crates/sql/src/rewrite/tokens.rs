@@ -4,12 +4,16 @@
 //! x ISNULL       x IS NULL               it takes ISNULL for a name
 //! TABLE t …      SELECT * FROM t …
 //! d->>-1         d->> -1                 it takes the sign for a part of the operator
+//! trim(BOTH FROM t)     trim(BOTH ' ' FROM t)
 //! BETWEEN SYMMETRIC b   BETWEEN !! b     [`symmetric_ranges`](super::symmetric_ranges)
 //! BETWEEN ASYMMETRIC b  BETWEEN b
 //! ```
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// A quoted blank.
+const BLANK: &str = "' '";
 
 /// The tokens of a statement as the parser reads them, each where the one it stands for is in the text.
 pub(crate) fn readable(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
@@ -75,6 +79,13 @@ fn words_of(
     let is_name = matches!(before, Some(Token::Period)) || is_keyword(before, Keyword::AS);
     if word.keyword == Keyword::TABLE && begins && matches!(after, Some(Token::Word(_))) {
         Some(&["SELECT", "*", "FROM"])
+    } else if before == Some(&Token::LParen) && is_keyword(after, Keyword::FROM) {
+        match word.keyword {
+            Keyword::BOTH => Some(&["BOTH", BLANK]),
+            Keyword::LEADING => Some(&["LEADING", BLANK]),
+            Keyword::TRAILING => Some(&["TRAILING", BLANK]),
+            _ => None,
+        }
     } else if word.keyword == Keyword::SYMMETRIC && is_keyword(before, Keyword::BETWEEN) {
         Some(&["!!"])
     } else if word.keyword == Keyword::ASYMMETRIC && is_keyword(before, Keyword::BETWEEN) {
@@ -98,6 +109,7 @@ fn of_word(word: &str) -> Token {
     match word {
         "*" => Token::Mul,
         "!!" => Token::DoubleExclamationMark,
+        BLANK => Token::SingleQuotedString(" ".to_owned()),
         word => Token::make_keyword(word),
     }
 }
@@ -129,6 +141,10 @@ mod tests {
             (
                 "SELECT a between symmetric -1 + b AND 2, c NOT BETWEEN ASYMMETRIC 3 AND 4",
                 "SELECT a BETWEEN !!-1 + b AND 2, c NOT BETWEEN 3 AND 4",
+            ),
+            (
+                "SELECT trim(both from a), trim(trailing FROM b), trim(both 'x' from c), (leading) FROM t",
+                "SELECT TRIM(BOTH ' ' FROM a), TRIM(TRAILING ' ' FROM b), TRIM(BOTH 'x' FROM c), (leading) FROM t",
             ),
             ("TABLE a.t LIMIT 1", "SELECT * FROM a.t LIMIT 1"),
             (

@@ -179,6 +179,11 @@ const ANSWERS: &[(&str, &str)] = &[
         "2",
     ),
     (
+        "select length('\\xc3a4'::bytea), octet_length('\\xc3a4'::bytea), length('ä'), octet_length('ä'), length(null::bytea),
+                1 + '2', '2' * 1.5, 7 / '2', trim(both from ' a ')",
+        "2|2|1|2|NULL|3|3.0|3|a",
+    ),
+    (
         "select (v).e, (v).a + 1 from v where (v).a = 2",
         "Abd|3",
     ),

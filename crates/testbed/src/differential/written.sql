@@ -495,6 +495,10 @@ select * from (select v, count(*) from t group by v order by count(*) desc fetch
 select count(*) from t where id between symmetric 20 and 10 and i4 not between asymmetric 9 and 1;
 select (t).id, (t).s from t where (t).id = 1;
 
+select length('\xc3a4'::bytea), octet_length('\xc3a4'::bytea), length('ä'), octet_length('ä'), length(null::bytea);
+select i4 + '2', n * '2', 7 / '2', d - '0.5', trim(both from s), trim(trailing from v) from t where id < 5 order by id;
+select (select 1 where false) is null, (select 'x' where false) || 'y', coalesce((select 7 where false), 8), not (select true where false);
+
 -- Groups by expressions, and several fractions.
 select date_trunc('month', due)::date m, sum(amount) from o group by rollup(1) order by 1;
 select date_trunc('month', due)::date m, what, sum(amount) from o group by grouping sets ((1), (2), ()) order by 1 nulls last, 2 nulls last, 3;
