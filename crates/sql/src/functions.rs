@@ -85,6 +85,7 @@ pub(crate) mod short_decimals;
 mod short_sums;
 pub(crate) mod sign;
 mod similar;
+mod taken_types;
 pub(crate) mod text_in;
 mod text_out;
 mod timezone;

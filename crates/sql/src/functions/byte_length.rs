@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, BinaryArray, Int32Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::as_binary_array;
-use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+
+use super::taken_types::taken_types;
 
 /// The functions, by the names under which DataFusion has them.
 pub(crate) const NAMES: [&str; 2] = ["character_length", "octet_length"];
@@ -52,15 +53,7 @@ impl ScalarUDFImpl for ByteLength {
         {
             return Ok(vec![DataType::Binary]);
         }
-        let fields = types
-            .iter()
-            .map(|of| Arc::new(Field::new("", of.clone(), true)));
-        let fields: Vec<FieldRef> = fields.collect();
-        let taken = fields_with_udf(&fields, self.inner.as_ref())?;
-        Ok(taken
-            .iter()
-            .map(|field| field.data_type().clone())
-            .collect())
+        taken_types(&self.inner, types)
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {

@@ -9,15 +9,15 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::Result;
-use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility,
 };
 
 use super::intervals::INTERVAL;
+use super::taken_types::taken_types;
 
 /// The name of the function.
 pub(crate) const NAME: &str = "generate_series";
@@ -36,19 +36,6 @@ impl Series {
             signature: Signature::user_defined(Volatility::Immutable),
         }
     }
-
-    /// The types that DataFusion's function takes.
-    fn of_inner(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let fields = types
-            .iter()
-            .map(|of| Arc::new(Field::new("", of.clone(), true)));
-        let fields: Vec<FieldRef> = fields.collect();
-        let taken = fields_with_udf(&fields, self.inner.as_ref())?;
-        Ok(taken
-            .iter()
-            .map(|field| field.data_type().clone())
-            .collect())
-    }
 }
 
 impl ScalarUDFImpl for Series {
@@ -64,9 +51,9 @@ impl ScalarUDFImpl for Series {
         match types {
             [from, to, DataType::Interval(_)] => match bound(from, to) {
                 Some(bound) => Ok(vec![bound.clone(), bound, INTERVAL]),
-                None => self.of_inner(types),
+                None => taken_types(&self.inner, types),
             },
-            types => self.of_inner(types),
+            types => taken_types(&self.inner, types),
         }
     }
 
