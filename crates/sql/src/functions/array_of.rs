@@ -18,7 +18,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
-use protocol::encode::array;
+use protocol::encode::array::{self, ArrayLiteral};
 use protocol::encode::wire_type::element_of;
 
 use crate::error::{SqlError, code};
@@ -144,12 +144,17 @@ fn lists(texts: &ArrayRef, element: &FieldRef) -> Result<ListArray> {
     )?)
 }
 
+/// An array as its text has it.
+pub(super) fn literal(text: &str) -> Result<ArrayLiteral, SqlError> {
+    array::parse(text).ok_or_else(|| {
+        let message = format!("malformed array literal: \"{text}\"");
+        SqlError::new(code::INVALID_TEXT_REPRESENTATION, message)
+    })
+}
+
 /// The elements of an array's text.
 fn cells(text: &str) -> Result<Vec<Option<String>>, SqlError> {
-    let Some(array) = array::parse(text) else {
-        let message = format!("malformed array literal: \"{text}\"");
-        return Err(SqlError::new(code::INVALID_TEXT_REPRESENTATION, message));
-    };
+    let array = literal(text)?;
     if array.dimensions.len() > 1 {
         return Err(SqlError::not_supported(
             "elements of an array of more than one dimension",

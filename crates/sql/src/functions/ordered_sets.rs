@@ -6,8 +6,8 @@
 //! | `percentile_cont(f)` | numbers, intervals | double precision or interval, between two values where need be |
 //! | `mode()` | anything that sorts | the most frequent value, the first of several |
 //!
-//! Of an array of fractions they give an array. NULLs do not count. DataFusion has neither the first nor the last, and its `percentile_cont` knows six digits of how
-//! far it is from one value to the next.
+//! Of an array of fractions they give an array. NULLs do not count. DataFusion has neither the first nor the last, and its
+//! `percentile_cont` knows six digits of how far it is from one value to the next.
 //!
 //! All values of a group are kept until its end. Intervals are sorted by their lengths. Fractions that are not constant are refused.
 
@@ -133,13 +133,6 @@ enum Wanted {
     Null,
 }
 
-fn is_list(of: &DataType) -> bool {
-    matches!(
-        of,
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..)
-    )
-}
-
 impl AggregateUDFImpl for OrderedSet {
     fn name(&self) -> &str {
         match self.kind {
@@ -157,7 +150,7 @@ impl AggregateUDFImpl for OrderedSet {
         match (self.kind, arguments) {
             (Kind::Mode, [_]) => Ok(vec![self.value_type(arguments)?]),
             (Kind::Discrete | Kind::Continuous, [_, fraction]) => match fraction {
-                list if is_list(list) => {
+                list if list.is_list() => {
                     let fractions = DataType::new_list(DataType::Float64, true);
                     Ok(vec![self.value_type(arguments)?, fractions])
                 }
@@ -173,7 +166,7 @@ impl AggregateUDFImpl for OrderedSet {
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         let value = arguments[0].clone();
         Ok(match arguments.get(1) {
-            Some(fractions) if is_list(fractions) => DataType::new_list(value, true),
+            Some(fractions) if fractions.is_list() => DataType::new_list(value, true),
             _ => value,
         })
     }
@@ -185,13 +178,10 @@ impl AggregateUDFImpl for OrderedSet {
             true => DataType::Float64,
             false => fields[0].data_type().clone(),
         };
-        let several = fields.get(1).filter(|of| is_list(of.data_type()));
-        if several.is_some() {
-            return Ok(Arc::new(Field::new_list(
-                self.name(),
-                Field::new_list_field(one, true),
-                true,
-            )));
+        let mut fractions = fields.iter().skip(1);
+        if fractions.any(|of| of.data_type().is_list()) {
+            let several = DataType::new_list(one, true);
+            return Ok(Arc::new(Field::new(self.name(), several, true)));
         }
         if is_float {
             return Ok(Arc::new(Field::new(self.name(), one, true)));

@@ -32,7 +32,7 @@ const SERIES: [&str; 3] = [GENERATE_SERIES, "range", UNNEST];
 /// What PostgreSQL calls the numbers of rows, if nobody else does.
 const ORDINALITY: &str = "ordinality";
 
-/// What gives a field of a row by its name.
+/// DataFusion's function that gives a field of a row by its name; `a.b` is one if `a` is a column.
 pub(super) const GET_FIELD: &str = "get_field";
 
 /// Functions that give a value, and that clients ask as tables.

@@ -21,10 +21,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::column_names::folded;
+use super::from_functions::GET_FIELD;
 use super::walk::walk_mut;
-
-/// DataFusion's function for `a.b` if `a` is a column.
-const GET_FIELD: &str = "get_field";
 
 /// Whether a plan takes fields of columns that have none.
 pub(crate) fn takes_fields_of_others(plan: &LogicalPlan) -> Result<bool> {

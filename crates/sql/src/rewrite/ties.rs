@@ -12,12 +12,11 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, DataFusionError, Result};
 use datafusion::logical_expr::logical_plan::{Limit, Projection, Sort, Window};
 use datafusion::logical_expr::{
-    Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, binary_expr, lit,
+    Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Operator, SortExpr, binary_expr, lit,
 };
-use datafusion::logical_expr::{Operator, SortExpr};
 
 use crate::error::{SqlError, code};
 use crate::functions::window_counts;
@@ -99,7 +98,7 @@ fn rank(order: Vec<SortExpr>) -> Result<Expr> {
     rank.order_by(order).build()
 }
 
-fn without_order() -> datafusion::error::DataFusionError {
+fn without_order() -> DataFusionError {
     let message = "WITH TIES cannot be specified without ORDER BY clause";
     SqlError::new(code::SYNTAX_ERROR, message).into()
 }

@@ -19,14 +19,15 @@ use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
 use datafusion::common::cast::{as_list_array, as_string_array, as_struct_array};
-use protocol::encode::array::{self, ArrayLiteral};
+use protocol::encode::array::ArrayLiteral;
 use protocol::encode::wire_type::element_of;
 use protocol::encode::{Cells, Format, wire_type};
 
 use super::canonical::{self, write_string};
 use super::function::{Arguments, Gives, JsonFunction, Takes};
 use super::{JsonType, unsuitable};
-use crate::error::{SqlError, code};
+use crate::error::SqlError;
+use crate::functions::array_of::literal;
 use crate::functions::text_out;
 use crate::pg_type;
 
@@ -405,11 +406,7 @@ fn write_text(text: &str, form: &Form, of: JsonType, out: &mut String) -> Result
         },
         Form::Moment => write_string(&iso(text), out),
         Form::Array(element) => {
-            let literal = array::parse(text).ok_or_else(|| {
-                let message = format!("malformed array literal: \"{text}\"");
-                SqlError::new(code::INVALID_TEXT_REPRESENTATION, message)
-            })?;
-            write_literal(&literal, &Form::of_type(*element), of, out)?;
+            write_literal(&literal(text)?, &Form::of_type(*element), of, out)?;
         }
         Form::Number | Form::String | Form::List(_) | Form::Row(_) => write_string(text, out),
     }

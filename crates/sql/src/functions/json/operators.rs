@@ -14,10 +14,9 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, ScalarUDF};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
-use protocol::encode::array;
 
 use super::JsonType;
-use crate::error::{SqlError, code};
+use crate::functions::array_of::literal;
 use crate::functions::literals::is_text;
 use crate::pg_type;
 use crate::table::column::OID_KEY;
@@ -152,15 +151,15 @@ fn text(operand: Expr) -> Expr {
 fn texts(operand: Expr) -> Result<Expr> {
     match &operand {
         Expr::Literal(ScalarValue::Utf8(Some(written)), _) => {
-            let Some(literal) = array::parse(written) else {
-                let message = format!("malformed array literal: \"{written}\"");
-                return Err(SqlError::new(code::INVALID_TEXT_REPRESENTATION, message).into());
-            };
             let elements = ScalarValue::iter_to_array(
-                literal.elements.into_iter().map(ScalarValue::Utf8).chain([
-                    // Something has to tell the type of an empty list.
-                    ScalarValue::Utf8(None),
-                ]),
+                literal(written)?
+                    .elements
+                    .into_iter()
+                    .map(ScalarValue::Utf8)
+                    .chain([
+                        // Something has to tell the type of an empty list.
+                        ScalarValue::Utf8(None),
+                    ]),
             )?;
             let elements = elements.slice(0, elements.len() - 1);
             let list = SingleRowListArrayBuilder::new(elements).build_list_scalar();

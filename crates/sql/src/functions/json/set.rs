@@ -17,13 +17,13 @@ use std::borrow::Cow;
 use datafusion::arrow::array::{ArrayRef, ListArray, StringArray};
 use datafusion::common::Result;
 use datafusion::common::cast::{as_boolean_array, as_string_array};
-use protocol::encode::array;
 
 use super::canonical::{canonical, sorted, write_elements, write_members};
 use super::document::{Kind, elements, members};
 use super::function::{Arguments, Gives, JsonFunction, Takes};
 use super::{JsonType, unsuitable};
 use crate::error::{SqlError, code};
+use crate::functions::array_of::literal;
 use crate::pg_type;
 
 pub(super) fn functions() -> Vec<JsonFunction> {
@@ -124,14 +124,7 @@ impl Paths {
                 let steps = as_string_array(&steps)?;
                 steps.iter().map(|step| step.map(str::to_owned)).collect()
             }
-            Self::Texts(texts) => {
-                let written = texts.value(row);
-                let literal = array::parse(written).ok_or_else(|| {
-                    let message = format!("malformed array literal: \"{written}\"");
-                    SqlError::new(code::INVALID_TEXT_REPRESENTATION, message)
-                })?;
-                literal.elements
-            }
+            Self::Texts(texts) => literal(texts.value(row))?.elements,
         };
         let steps = steps.into_iter().enumerate();
         let steps = steps.map(|(place, step)| {
