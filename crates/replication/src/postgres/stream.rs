@@ -5,8 +5,8 @@
 //! 2. hand a batch to the apply loop when its time has come: [`PUBLISH_INTERVAL`] after the
 //!    last one at the earliest, so that a lone transaction is visible at once and many small
 //!    ones travel together; while the apply loop is busy, batches grow;
-//! 3. tell the server what is durable, at least every [`STATUS_INTERVAL`], also while waiting
-//!    for the apply loop: a slow apply never costs the connection;
+//! 3. tell the server what is durable, as soon as it is and at least every [`STATUS_INTERVAL`], also
+//!    while waiting for the apply loop: a slow apply never costs the connection;
 //! 4. wait for bytes.
 //!
 //! Large transactions come while they are still in progress and wait in spools (see
@@ -537,15 +537,19 @@ impl<'a> Stream<'a> {
             CATCH_UP_INTERVAL
         };
         let elapsed = now - self.last_status_at >= interval;
-        if !elapsed && !self.answer_due {
+        let confirmed = self.feed.confirmed.latest()?.resume;
+        if !elapsed && !self.answer_due && confirmed <= self.confirmed {
             return Ok(());
         }
-        self.confirmed = self.feed.confirmed.latest()?.resume.max(self.confirmed);
+        self.confirmed = confirmed.max(self.confirmed);
         let visible = self.feed.status.visible().0;
         let time = self.feed.clock.wall_us() - POSTGRES_EPOCH_US;
         let message = status_update(self.received, self.confirmed, visible, time, elapsed);
         connection.send_copy_data(&message)?;
-        self.last_status_at = now;
+        // What is durable more often than this must not keep us from asking.
+        if elapsed {
+            self.last_status_at = now;
+        }
         self.answer_due = false;
         Ok(())
     }
