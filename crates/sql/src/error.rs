@@ -46,6 +46,10 @@ pub mod code {
     pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
     /// x / 0
     pub const DIVISION_BY_ZERO: &str = "22012";
+    /// LIMIT below zero.
+    pub const INVALID_ROW_COUNT_IN_LIMIT: &str = "2201W";
+    /// OFFSET below zero.
+    pub const INVALID_ROW_COUNT_IN_OFFSET: &str = "2201X";
     /// A logarithm of zero or less.
     pub const INVALID_ARGUMENT_FOR_LOG: &str = "2201E";
     /// A root or power that there is not.
@@ -70,6 +74,20 @@ pub mod code {
     pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
     /// A text is not a value of the wanted type.
     pub const INVALID_TEXT_REPRESENTATION: &str = "22P02";
+    /// A subscript of a jsonpath is no number, or outside of the array.
+    pub const INVALID_SQL_JSON_SUBSCRIPT: &str = "22033";
+    /// A method of a jsonpath for numbers, on something else.
+    pub const NON_NUMERIC_SQL_JSON_ITEM: &str = "22036";
+    /// A jsonpath finds no item or several where one is needed.
+    pub const SINGLETON_SQL_JSON_ITEM_REQUIRED: &str = "22038";
+    /// A step of a jsonpath for arrays, on something else.
+    pub const SQL_JSON_ARRAY_NOT_FOUND: &str = "22039";
+    /// A key of a jsonpath that is not there.
+    pub const SQL_JSON_MEMBER_NOT_FOUND: &str = "2203A";
+    /// A sign in a jsonpath before something that is no number.
+    pub const SQL_JSON_NUMBER_NOT_FOUND: &str = "2203B";
+    /// A step of a jsonpath for objects, on something else.
+    pub const SQL_JSON_OBJECT_NOT_FOUND: &str = "2203C";
     /// BEGIN inside a transaction.
     pub const ACTIVE_SQL_TRANSACTION: &str = "25001";
     /// A write where only reads are allowed.
@@ -387,13 +405,24 @@ fn from_schema(error: &SchemaError) -> SqlError {
     }
 }
 
+/// LIMIT or OFFSET below zero.
+fn negative(line: &str) -> Option<SqlError> {
+    [
+        ("LIMIT", code::INVALID_ROW_COUNT_IN_LIMIT),
+        ("OFFSET", code::INVALID_ROW_COUNT_IN_OFFSET),
+    ]
+    .into_iter()
+    .find(|(clause, _)| line.starts_with(&format!("{clause} must be >=")))
+    .map(|(clause, sqlstate)| SqlError::new(sqlstate, format!("{clause} must not be negative")))
+}
+
 fn from_plan(message: &str) -> SqlError {
     let line = first_line(message);
     if let Some(position) = position_out_of_bounds(&line) {
         let message = format!("ORDER BY position {position} is not in select list");
         return SqlError::new(code::INVALID_COLUMN_REFERENCE, message);
     }
-    if let Some(error) = out_of_place(&line) {
+    if let Some(error) = out_of_place(&line).or_else(|| negative(&line)) {
         return error;
     }
     let sqlstate = if line.starts_with("Invalid function")

@@ -7,9 +7,9 @@
 //! * [`access`]: `->`, `->>`, `#>`, `#>>`. [`contains`]: `@>`, `?`. [`change`]: `||`, `-`. [`set`]: along paths.
 //! * [`elements`]: functions that give rows. [`inspect`]: kinds and lengths. [`pretty`], [`strip_nulls`]: in another form.
 //! * [`build`]: documents out of values.
+//! * [`path`]: paths as JSONPath has them.
 //! * [`function`]: what all of the functions have in common. [`operators`]: which function an operator is.
 //!
-//! Paths in JSONPath are refused.
 //! Two `jsonb` are equal if their texts are: `1` and `1.0` are not.
 
 mod access;
@@ -22,6 +22,7 @@ mod elements;
 mod function;
 mod inspect;
 pub(crate) mod operators;
+mod path;
 mod pretty;
 mod set;
 mod strip_nulls;
@@ -86,6 +87,7 @@ pub(crate) fn functions() -> Vec<ScalarUDF> {
         contains::functions(),
         elements::functions(),
         inspect::functions(),
+        path::functions(),
         pretty::functions(),
         set::functions(),
         strip_nulls::functions(),

@@ -86,7 +86,7 @@ pub(crate) fn quotient(
 }
 
 /// The digits after the point that PostgreSQL gives the quotient (`select_div_scale`).
-fn digits_after_point(dividend: (i256, i8), divisor: (i256, i8)) -> i32 {
+pub(crate) fn digits_after_point(dividend: (i256, i8), divisor: (i256, i8)) -> i32 {
     let (dividend_weight, dividend_first) = leading_group(dividend);
     let (divisor_weight, divisor_first) = leading_group(divisor);
     let mut weight = dividend_weight - divisor_weight;

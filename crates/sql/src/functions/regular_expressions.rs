@@ -58,6 +58,17 @@ pub(super) fn in_engine_words(pattern: &str, letters: &str) -> Result<String, Sq
     syntax::translated(pattern, Flags::new(letters)?)
 }
 
+/// Whether a text matches.
+pub(super) type Matcher = Box<dyn Fn(&str) -> bool>;
+
+/// Tells whether texts match PostgreSQL's pattern.
+pub(super) fn matcher(pattern: &str, letters: &str) -> Result<Matcher, SqlError> {
+    let pattern = Pattern::new(pattern, Flags::new(letters)?)?;
+    Ok(Box::new(move |text| {
+        pattern.matches(text, 0).next().is_some()
+    }))
+}
+
 /// What a function tells of matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Form {

@@ -137,12 +137,11 @@ pub(crate) fn named(name: &str) -> Option<DataType> {
         "oid" | "regclass" | "regproc" | "regprocedure" | "regtype" | "regnamespace"
         | "regrole" | "regoper" | "regoperator" | "regconfig" | "regdictionary"
         | "regcollation" | "xid" | "cid" => DataType::Int32,
-        "text" | "varchar" | "bpchar" | "char" | "name" | "uuid" | "json" | "jsonb" | "citext"
-        | "inet" | "cidr" | "macaddr" | "macaddr8" | "money" | "xml" | "timetz" | "varbit"
-        | "bit" | "tsvector" | "tsquery" | "point" | "box" | "circle" | "line" | "lseg"
-        | "path" | "polygon" | "ltree" | "hstore" | "pg_lsn" | "cstring" | "unknown" => {
-            DataType::Utf8
-        }
+        "text" | "varchar" | "bpchar" | "char" | "name" | "uuid" | "json" | "jsonb"
+        | "jsonpath" | "citext" | "inet" | "cidr" | "macaddr" | "macaddr8" | "money" | "xml"
+        | "timetz" | "varbit" | "bit" | "tsvector" | "tsquery" | "point" | "box" | "circle"
+        | "line" | "lseg" | "path" | "polygon" | "ltree" | "hstore" | "pg_lsn" | "cstring"
+        | "unknown" => DataType::Utf8,
         _ => return None,
     })
 }

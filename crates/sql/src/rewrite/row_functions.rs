@@ -35,7 +35,7 @@ const fn documents(list: &'static str, element: &'static str) -> Rows {
 }
 
 /// Functions by the names that they are called by.
-const LISTS: [(&str, Rows); 15] = [
+const LISTS: [(&str, Rows); 16] = [
     (GENERATE_SERIES, rows(GENERATE_SERIES)),
     (expanded::NAME, rows(expanded::NAME)),
     ("string_to_table", rows("string_to_array")),
@@ -53,6 +53,10 @@ const LISTS: [(&str, Rows); 15] = [
     (
         "jsonb_array_elements_text",
         rows("jsonb_array_elements_text"),
+    ),
+    (
+        "jsonb_path_query",
+        documents("jsonb_path_query", "jsonb_as_is"),
     ),
     ("json_object_keys", rows("json_object_keys")),
     ("jsonb_object_keys", rows("jsonb_object_keys")),

@@ -91,6 +91,25 @@ async fn documents_are_those_of_postgresql() {
             &["NULL|{\"z\":1}|[\n    1\n]|NULL", "false|NULL|NULL|NULL"],
         ),
         (
+            "select k, d @? '$.tags[*] ? (@ == \"red\")', d @@ '$.a == 1' from j order by k",
+            &[
+                "1|true|true",
+                "2|false|false",
+                "3|false|false",
+                "4|false|false",
+                "5|NULL|NULL",
+            ],
+        ),
+        (
+            "select k, x from j, jsonb_path_query(d, '$[*] ? (@ > $low)', '{\"low\": 15}') x where k < 4 order by k",
+            &["3|20"],
+        ),
+        (
+            "select jsonb_path_query_array(d, 'strict $.b.*'), jsonb_path_query_first(d, '$.z') is null,
+                    jsonb_path_exists(d, 'strict $.z', '{}', true), jsonb_path_match(d, '$.a > 0') from j where k = 1",
+            &["[\"x\"]|true|NULL|true"],
+        ),
+        (
             "select d || '{\"a\": 9, \"zz\": [1]}' from j where k = 2",
             &[
                 "{\"a\": 9, \"b\": {\"c\": \"y\", \"d\": [1, {\"e\": true}]}, \"zz\": [1], \"tags\": []}",
@@ -295,6 +314,15 @@ async fn what_is_no_document_or_has_no_such_parts_is_an_error() {
         ("select jsonb_build_object(null, 1)", "22023"),
         ("select json_object_agg(null, 1)", "22023"),
         ("select '1'::jsonb - 'a'", "22023"),
+        (
+            "select jsonb_path_match(d, '$.a') from j where k = 1",
+            "22038",
+        ),
+        ("select jsonb_path_exists(d, '$.') from j", "42601"),
+        (
+            "select jsonb_path_query(d, 'strict $.z') from j where k = 1",
+            "2203A",
+        ),
     ] {
         let error = run(&session, text).await.expect_err(text);
         assert_eq!(error.code, code, "{text}: {error:?}");

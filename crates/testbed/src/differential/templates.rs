@@ -419,6 +419,11 @@ const DOCUMENTS: &[&str] = &[
     "select {jsonb_object_agg|json_object_agg}(t.id, {column integer} order by t.id) as x from t where t.id < {4..40}",
     "select t.id, to_jsonb({column plain}) as x from t",
     "select (d ->> 'a')::integer + {1..9} as x from j where k <= 2",
+    "select k, jsonb_path_query_array(d, '{lax|strict} $.{a|b|tags|*|**}{|[*]|[0]|[last]|.c|.*}{|.type()|.size()|.double()}'{|, '{}'|, '{}', true}) as x from j where k <= {2..5}",
+    "select k, jsonb_path_query_first(d, '{|strict }$.{tags|b.d|**}[{0|last|0 to 1|*}]{| ? (@ > $x)}', '{\"x\": {1|\"b\"|null}}') as x from j where k <= {2..5}",
+    "select k from j where d {@?|@@} '$.{a|b.c|tags[*]} {==|<>|<|>=} {1|2|\"x\"|\"red\"|null|$.a}'",
+    "select k, x from j cross join jsonb_path_query(d, '$.{**|*|tags} ? (@.type() {==|!=} \"{number|string|array}\")') x where k <= 3",
+    "select k, jsonb_path_{exists|match}(d, '$.a {+|-|*|/|%} {2|1.5|0} {==|<|>} {1|2.5}'{|, '{}', true}) as x from j where k <= {2..5}",
 ];
 
 /// Queries that PostgreSQL refuses.

@@ -35,12 +35,23 @@ pub(super) enum Takes {
     /// A list of texts, or the text of one.
     Steps,
     Any,
+    /// A document that need not be there.
+    Variables,
     /// A boolean that need not be there.
     Flag,
     /// A text or any number of them, or a list of texts: what comes last.
     Path,
     /// Any number of values of any types: what comes last.
     Values,
+}
+
+impl Takes {
+    fn is_required(self) -> bool {
+        !matches!(
+            self,
+            Self::Variables | Self::Flag | Self::Path | Self::Values
+        )
+    }
 }
 
 /// What the result is.
@@ -118,7 +129,7 @@ impl JsonFunction {
     fn coerced(&self, place: usize, of: &DataType) -> Option<DataType> {
         let is_text = of.is_string() || of.is_null();
         match self.takes(place)? {
-            Takes::Text => is_text.then_some(DataType::Utf8),
+            Takes::Text | Takes::Variables => is_text.then_some(DataType::Utf8),
             Takes::Integer => (of.is_integer() || of.is_null()).then_some(DataType::Int64),
             Takes::Path | Takes::Steps if is_text => Some(DataType::Utf8),
             Takes::Flag => {
@@ -157,9 +168,7 @@ impl ScalarUDFImpl for JsonFunction {
     }
 
     fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
-        let required = self.takes.iter();
-        let required =
-            required.filter(|takes| !matches!(takes, Takes::Path | Takes::Values | Takes::Flag));
+        let required = self.takes.iter().filter(|takes| takes.is_required());
         if arguments.len() < required.count() {
             return Err(SqlError::undefined_function(self.name, arguments).into());
         }
@@ -266,8 +275,15 @@ impl Arguments {
         of_row: impl FnMut(usize) -> Result<bool, SqlError>,
     ) -> Result<ArrayRef> {
         let mut of_row = of_row;
-        let answers = self.strict(|row| of_row(row).map(Some));
-        let answers: BooleanArray = answers.collect::<Result<_, SqlError>>()?;
+        self.strict_optional_booleans(|row| of_row(row).map(Some))
+    }
+
+    /// The same where it may not be known.
+    pub(super) fn strict_optional_booleans(
+        &self,
+        of_row: impl FnMut(usize) -> Result<Option<bool>, SqlError>,
+    ) -> Result<ArrayRef> {
+        let answers: BooleanArray = self.strict(of_row).collect::<Result<_, SqlError>>()?;
         Ok(Arc::new(answers))
     }
 

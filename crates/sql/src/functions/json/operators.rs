@@ -49,8 +49,8 @@ impl JsonOperators {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
         use BinaryOperator::{
-            Arrow, ArrowAt, AtArrow, HashArrow, HashLongArrow, HashMinus, LongArrow, Minus,
-            Question, QuestionAnd, QuestionPipe, StringConcat,
+            Arrow, ArrowAt, AtArrow, AtAt, AtQuestion, HashArrow, HashLongArrow, HashMinus,
+            LongArrow, Minus, Question, QuestionAnd, QuestionPipe, StringConcat,
         };
         let RawBinaryExpr { op, left, right } = expr;
         let is_index = right.get_type(schema).is_ok_and(|of| of.is_integer());
@@ -78,6 +78,8 @@ impl JsonOperators {
             ),
             AtArrow if is_jsonb => ("jsonb_contains", document(right)?),
             ArrowAt if is_jsonb => ("jsonb_contained", document(right)?),
+            AtQuestion if is_jsonb => ("jsonb_path_exists_opr", text(right)),
+            AtAt if is_jsonb => ("jsonb_path_match_opr", text(right)),
             Question if is_jsonb => ("jsonb_exists", text(right)),
             QuestionPipe if is_jsonb => ("jsonb_exists_any", texts(right)?),
             QuestionAnd if is_jsonb => ("jsonb_exists_all", texts(right)?),

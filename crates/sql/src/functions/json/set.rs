@@ -94,7 +94,7 @@ fn delete(arguments: &Arguments) -> Result<ArrayRef> {
 }
 
 /// An argument's documents, each in its one form.
-fn documents(arguments: &Arguments, place: usize) -> Result<StringArray> {
+pub(super) fn documents(arguments: &Arguments, place: usize) -> Result<StringArray> {
     let texts = arguments.texts(place)?;
     if pg_type::field_oid(&arguments.fields[place]) == pg_type::JSONB {
         return Ok(texts);
