@@ -120,7 +120,7 @@ use common_type::{CommonType, OneOf};
 use date_bin::DateBin;
 use date_trunc::DateTrunc;
 use dates::DateRewrite;
-use division::{Division, DivisionRewrite};
+use division::DivisionRewrite;
 use extract::{Extract, Form};
 use float_division::FloatDivisionRewrite;
 use float_domains::InDomain;
@@ -145,8 +145,6 @@ use with_ties::WithTies;
 
 /// Adds this crate's functions and rules to a state.
 pub(crate) fn register(state: &mut SessionState) -> Result<()> {
-    let division = Arc::new(ScalarUDF::from(Division::new()));
-    state.register_udf(division.clone())?;
     state.register_function_rewrite(Arc::new(CommonType))?;
     state.register_function_rewrite(Arc::new(CaseTypes))?;
     state.register_function_rewrite(Arc::new(CastRewrite::new()))?;
@@ -156,7 +154,7 @@ pub(crate) fn register(state: &mut SessionState) -> Result<()> {
     state.register_function_rewrite(Arc::new(NullifRewrite::new()))?;
     state.register_function_rewrite(Arc::new(ToNumberRewrite))?;
     state.register_function_rewrite(Arc::new(WholeRewrite::new()))?;
-    state.register_function_rewrite(Arc::new(DivisionRewrite::new(division)))?;
+    state.register_function_rewrite(Arc::new(DivisionRewrite))?;
     state.register_function_rewrite(Arc::new(FloatDivisionRewrite::new()))?;
     state.register_function_rewrite(Arc::new(WideComparisonRewrite::new()))?;
     state.register_function_rewrite(Arc::new(CheckedRewrite::new()))?;

@@ -27,6 +27,8 @@
 //!
 //! * [`numbers`]: the types of integer literals.
 //! * [`chosen_values`]: values of which one is taken have one type.
+//! * [`integer_operations`]: integers where DataFusion has bigints.
+//! * [`interval_lengths`]: intervals compared by their lengths.
 //! * [`operand_types`]: operands of types that PostgreSQL refuses.
 //! * [`union_types`]: the columns of UNION, INTERSECT and EXCEPT have one type.
 //! * [`ties`]: FETCH FIRST … WITH TIES.
@@ -55,6 +57,8 @@ pub(crate) mod from_functions;
 mod function_call;
 pub(crate) mod grouping_columns;
 pub(crate) mod grouping_sets;
+mod integer_operations;
+mod interval_lengths;
 pub(crate) mod json_aggregates;
 pub(crate) mod lateral_joins;
 pub(crate) mod limits;

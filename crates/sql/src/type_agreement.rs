@@ -9,13 +9,14 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::type_coercion::binary::type_union_coercion;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 
 use crate::functions::literals::is_text;
+use crate::functions::quotient::Digits;
 use crate::pg_type;
 use crate::table::column::OID_KEY;
 
@@ -83,9 +84,23 @@ fn number(types: &[DataType]) -> Option<DataType> {
     if types.iter().any(DataType::is_floating) {
         return Some(DataType::Float32);
     }
+    if types.iter().any(DataType::is_decimal) {
+        return decimal(types);
+    }
     let (first, others) = types.split_first()?;
     let mut others = others.iter();
     others.try_fold(first.clone(), |common, of| type_union_coercion(&common, of))
+}
+
+/// The decimal with the digits of all after the point. If it has more than 76 in all, it lacks some before the point, and a
+/// value that has them is out of range.
+fn decimal(types: &[DataType]) -> Option<DataType> {
+    let digits = types.iter().map(Digits::of).collect::<Option<Vec<_>>>()?;
+    let scale = digits.iter().map(|digits| digits.scale).max()?;
+    let whole = |digits: &Digits| i16::from(digits.precision) - i16::from(digits.scale);
+    let precision = digits.iter().map(whole).max()? + i16::from(scale);
+    let precision = u8::try_from(precision).ok()?.min(DECIMAL256_MAX_PRECISION);
+    Some(Digits { precision, scale }.decimal())
 }
 
 fn moment(types: &[DataType]) -> DataType {
@@ -235,6 +250,14 @@ mod tests {
             (
                 vec![DataType::Int16, DataType::Decimal128(12, 3)],
                 Some(DataType::Decimal128(12, 3)),
+            ),
+            (
+                vec![DataType::Decimal128(38, 20), DataType::Int64],
+                Some(DataType::Decimal256(40, 20)),
+            ),
+            (
+                vec![DataType::Decimal256(76, 0), DataType::Decimal128(38, 20)],
+                Some(DataType::Decimal256(76, 20)),
             ),
             (vec![DataType::Date32, TIMESTAMP], Some(TIMESTAMP)),
             (vec![DataType::Date32, zoned.clone()], Some(zoned)),

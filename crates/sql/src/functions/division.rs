@@ -1,8 +1,10 @@
 //! `/` on decimals: PostgreSQL's digits instead of DataFusion's four more than the dividend's.
 //!
-//! A rewrite turns a division with a decimal on one side, and a decimal or an integer on the
-//! other, into the function [`Division`] before types are coerced. Integers divide integers
-//! and floats divide anything as DataFusion does it, which is how PostgreSQL does it.
+//! [`exact`] turns a division with a decimal on one side, and a decimal or an integer on the
+//! other, into the function [`Division`]: where types are settled, as what is around (a CASE, a
+//! UNION) goes by the quotient's type, and once more before types are coerced, when parameters
+//! have theirs. Integers divide integers and floats divide anything as DataFusion does it, which
+//! is how PostgreSQL does it.
 
 use std::sync::Arc;
 
@@ -169,15 +171,7 @@ fn overflow() -> ArrowError {
 
 /// Puts [`Division`] in the place of `/` on decimals.
 #[derive(Debug)]
-pub(crate) struct DivisionRewrite {
-    function: Arc<ScalarUDF>,
-}
-
-impl DivisionRewrite {
-    pub(crate) fn new(function: Arc<ScalarUDF>) -> Self {
-        Self { function }
-    }
-}
+pub(crate) struct DivisionRewrite;
 
 impl FunctionRewrite for DivisionRewrite {
     fn name(&self) -> &str {
@@ -190,37 +184,46 @@ impl FunctionRewrite for DivisionRewrite {
         schema: &DFSchema,
         _: &ConfigOptions,
     ) -> Result<Transformed<Expr>> {
-        let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
-            return Ok(Transformed::no(expr));
-        };
-        // A type that is not known yet (an untyped parameter) is left to the coercion of types.
-        let types = left.get_type(schema).ok().zip(right.get_type(schema).ok());
-        let exact = types.filter(|(left, right)| is_exact(left) && is_exact(right));
-        Ok(match (op, exact) {
-            (Operator::Divide, Some((left_type, right_type)))
-                if left_type.is_decimal() || right_type.is_decimal() =>
-            {
-                let args = vec![with_few_digits(*left), with_few_digits(*right)];
-                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(
-                    self.function.clone(),
-                    args,
-                )))
-            }
-            (Operator::Multiply, Some((left_type, right_type)))
-                if scales_add_up(&left_type, &right_type) =>
-            {
-                let wide = |expr: Box<Expr>, data_type: &DataType| match Digits::of(data_type) {
-                    Some(digits) => Box::new(Expr::Cast(Cast::new(
-                        expr,
-                        DataType::Decimal256(76, digits.scale),
-                    ))),
-                    None => expr,
-                };
-                let (left, right) = (wide(left, &left_type), wide(right, &right_type));
-                Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
-            }
-            _ => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
-        })
+        Ok(exact(expr, schema))
+    }
+}
+
+/// An expression, without its parts: a quotient of decimals by [`Division`], a product of more digits than 128 bits
+/// hold in 256.
+pub(crate) fn exact(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
+        return Transformed::no(expr);
+    };
+    let as_it_was = |left, right| Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }));
+    if !matches!(op, Operator::Divide | Operator::Multiply) {
+        return as_it_was(left, right);
+    }
+    // A type that is not known yet (an untyped parameter) is left to the coercion of types.
+    let types = left.get_type(schema).ok().zip(right.get_type(schema).ok());
+    let exact = types.filter(|(left, right)| is_exact(left) && is_exact(right));
+    match (op, exact) {
+        (Operator::Divide, Some((left_type, right_type)))
+            if left_type.is_decimal() || right_type.is_decimal() =>
+        {
+            let args = vec![with_few_digits(*left), with_few_digits(*right)];
+            let division = Arc::new(ScalarUDF::from(Division::new()));
+            let call = ScalarFunction::new_udf(division, args);
+            Transformed::yes(Expr::ScalarFunction(call))
+        }
+        (Operator::Multiply, Some((left_type, right_type)))
+            if scales_add_up(&left_type, &right_type) =>
+        {
+            let wide = |expr: Box<Expr>, data_type: &DataType| match Digits::of(data_type) {
+                Some(digits) => Box::new(Expr::Cast(Cast::new(
+                    expr,
+                    DataType::Decimal256(76, digits.scale),
+                ))),
+                None => expr,
+            };
+            let (left, right) = (wide(left, &left_type), wide(right, &right_type));
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+        }
+        _ => as_it_was(left, right),
     }
 }
 

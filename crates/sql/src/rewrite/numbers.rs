@@ -9,10 +9,9 @@
 //! OFFSET are bigints whatever is written; their parameters learn it here. The terms of a
 //! recursive query keep their types, on which they have agreed before.
 //!
-//! A function of integers that DataFusion has for bigints only gives integers again.
-//!
 //! As types are those of PostgreSQL here for the first time, expressions that depend on them are looked at on the way up: what it
-//! refuses ([`operand_types`]), and values that it brings together ([`chosen_values`]).
+//! refuses ([`operand_types`]), what it does with integers ([`integer_operations`]), quotients ([`division`]), values that it brings together ([`chosen_values`]), and intervals
+//! ([`interval_lengths`]).
 
 use std::sync::Arc;
 
@@ -23,15 +22,10 @@ use datafusion::logical_expr::expr::{AggregateFunction, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Limit, Subquery, Union};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
-use super::{chosen_values, operand_types};
-
-/// Functions that give integers if they are given integers, and bigints in DataFusion.
-const OF_INTEGERS: [&str; 2] = ["gcd", "lcm"];
-
-/// The one of them that gives a list.
-const SERIES: &str = "generate_series";
+use super::{chosen_values, integer_operations, interval_lengths, operand_types};
+use crate::functions::division;
 
 /// The most digits of a literal with an exponent that is written out.
 const DECIMAL128_DIGITS: u8 = 38;
@@ -44,7 +38,7 @@ pub(crate) fn typed(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// A node and what is under it; `around`: the columns of the queries around it, outermost first.
 fn node(plan: LogicalPlan, around: &[DFSchema]) -> Result<LogicalPlan> {
     if matches!(plan, LogicalPlan::RecursiveQuery(_)) {
-        return Ok(plan);
+        return integer_operations::with_subtractions(plan);
     }
     let plan = plan
         .map_children(|input| node(input, around).map(Transformed::yes))?
@@ -80,6 +74,7 @@ fn node(plan: LogicalPlan, around: &[DFSchema]) -> Result<LogicalPlan> {
             let union = Union::try_new_with_loose_types(union.inputs)?;
             Ok(LogicalPlan::Union(union))
         }
+        LogicalPlan::Sort(sort) => Ok(LogicalPlan::Sort(interval_lengths::sorted(sort))),
         plan => plan.recompute_schema(),
     }
 }
@@ -124,30 +119,10 @@ fn one(expr: Expr, around: &[DFSchema]) -> Transformed<Expr> {
 /// One expression whose parts have their types.
 fn settled(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     operand_types::checked(&expr, schema)?;
-    of_integers(expr, schema).transform_data(|expr| chosen_values::agreed(expr, schema))
-}
-
-/// A call that gives bigints out of integers, as integers.
-fn of_integers(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-    let Expr::ScalarFunction(call) = &expr else {
-        return Transformed::no(expr);
-    };
-    let integer = DataType::Int32;
-    let gives = match call.func.name() {
-        SERIES => DataType::new_list(integer, true),
-        name if OF_INTEGERS.contains(&name) => integer,
-        _ => return Transformed::no(expr),
-    };
-    let is_integer = |argument: &Expr| {
-        matches!(
-            argument.get_type(schema),
-            Ok(DataType::Int16 | DataType::Int32)
-        )
-    };
-    if !call.args.iter().all(is_integer) {
-        return Transformed::no(expr);
-    }
-    Transformed::yes(Expr::Cast(Cast::new(Box::new(expr), gives)))
+    integer_operations::of_postgresql(expr, schema)?
+        .transform_data(|expr| Ok(division::exact(expr, schema)))?
+        .transform_data(|expr| chosen_values::agreed(expr, schema))?
+        .transform_data(|expr| interval_lengths::compared(expr, schema))
 }
 
 fn counts_rows(call: &AggregateFunction) -> bool {

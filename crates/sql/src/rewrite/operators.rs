@@ -15,6 +15,8 @@
 //! 'today'::date              current_date                    [`named_moments`]
 //! t COLLATE "C"              t                               all texts are in that order
 //! j['a']                     j -> 'a'                        only a document has keys
+//! a[:2]                      a[1:2]                          it wants both bounds
+//! t ^@ p                     starts_with(t, p)
 //! substring(t FROM 'p')      (regexp_match(t, 'p'))[1]
 //! ~a                         -1 - a
 //! a # b                      (a | b) - (a & b)               it takes a # a for 0 where a is NULL, too
@@ -107,6 +109,14 @@ impl VisitorMut for Operators {
                     of_bits(BinaryOperator::BitwiseAnd),
                 );
             }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::PGStartsWith,
+                right,
+            } => {
+                let arguments = [(**left).clone(), (**right).clone()];
+                *expr = call("starts_with", arguments, Vec::new());
+            }
             Expr::BinaryOp { op, right, .. } if of_regular_expression(op).is_some() => {
                 if let Some((sensitive, letters)) = of_regular_expression(op) {
                     let letters = Expr::value(Value::SingleQuotedString(letters.to_owned()));
@@ -160,6 +170,8 @@ impl VisitorMut for Operators {
             Expr::CompoundFieldAccess { root, access_chain } => {
                 if let Some(part) = part_of_document(root, access_chain) {
                     *expr = part;
+                } else {
+                    access_chain.iter_mut().for_each(fill_bounds);
                 }
             }
             Expr::Substring {
@@ -317,6 +329,19 @@ fn part_of_document(document: &Expr, access: &[AccessExpr]) -> Option<Expr> {
             operation(part, BinaryOperator::Arrow, step.clone())
         })
     })
+}
+
+/// Writes the bounds of a slice that are left out.
+fn fill_bounds(access: &mut AccessExpr) {
+    if let AccessExpr::Subscript(Subscript::Slice {
+        lower_bound,
+        upper_bound,
+        ..
+    }) = access
+    {
+        lower_bound.get_or_insert_with(|| number(1));
+        upper_bound.get_or_insert_with(|| number(u64::from(i32::MAX.unsigned_abs())));
+    }
 }
 
 /// The first element of a list.

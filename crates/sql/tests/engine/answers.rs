@@ -275,6 +275,48 @@ const ANSWERS: &[(&str, &str)] = &[
         "true|true|false",
     ),
     (
+        "select interval '1 day' is distinct from interval '24 hours', g - g is not distinct from interval '00:00',
+                interval '1 month' in ('30 days', '2 days'), interval '1 day' between '24 hours' and '25 hours',
+                case interval '1 day' when '24 hours' then 1 else 2 end, null is distinct from interval '1 day' from v where a = 1",
+        "false|true|true|true|1|true",
+    ),
+    (
+        "select max(x)::text, min(x)::text, string_agg(n::text, ',' order by n) filter (where x > '23:30') from (values
+         (1, interval '1 day'), (2, interval '25 hours'), (3, interval '23 hours'), (4, null)) t(n, x)",
+        "25:00:00|23:00:00|1,2",
+    ),
+    (
+        "select string_agg(n::text, ',' order by place) from (select n, row_number() over (order by x) as place from (values
+         (1, interval '1 day'), (2, interval '25 hours'), (3, interval '23 hours')) t(n, x)) s",
+        "3,1,2",
+    ),
+    (
+        "select n from (values (1, interval '1 day'), (2, interval '25 hours'), (3, interval '23 hours')) t(n, x)
+         order by x desc limit 1",
+        "2",
+    ),
+    (
+        "select -(1 & a), a & -a, -(a | 4), a # -a, - -a, -(a::smallint & 2) from v where a = 3",
+        "-1|1|-7|-2|3|-2",
+    ),
+    (
+        "select to_hex(-1), to_hex(255), to_hex(-1::bigint), 'abc' ^@ 'ab', ((array[1,2,3])[:2])::text, ((array[1,2,3])[2:])::text",
+        "ffffffff|ff|ffffffffffffffff|true|{1,2}|{2,3}",
+    ),
+    (
+        "select round(coalesce(c / 9, 0), 12), round(greatest(c / 9, 1), 12), round(case when k then c / 9 else 1 end, 12)
+         from v where a = 1",
+        "1.166666666667|1.166666666667|1.166666666667",
+    ),
+    (
+        "select round(max(x), 12) from (select c / 9 as x from v where a = 1 union all select 1) s",
+        "1.166666666667",
+    ),
+    (
+        "select round(coalesce(sum(c) / 9, b), 12), coalesce(div(c, 3), 0.25) from v where a = 1 group by b, c",
+        "1.166666666667|3.00000000000000000000",
+    ),
+    (
         "select ceil(case when k then 3.1::numeric(5,2) else c * 1.001 end) from v where a = 2",
         "-3",
     ),
@@ -776,6 +818,8 @@ const ERRORS: &[(&str, &str)] = &[
     ("select 2147483647 + 1", "22003"),
     ("select now() at time zone 'nowhere'", "22023"),
     ("select now() at time zone interval '1 day'", "22023"),
+    ("select a from v limit -1", "2201W"),
+    ("select a from v offset -1", "2201X"),
     ("select 'a' similar to 'a' escape 'ab'", "22025"),
     ("select 'a' ~ '(a'", "2201B"),
     ("select 'a' ~ '(?=a)'", "0A000"),

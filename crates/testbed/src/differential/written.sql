@@ -507,3 +507,40 @@ select b, count(*) from t group by rollup((b), (i2, i4)) having grouping(i4) = 1
 select percentile_cont(array[0.25, 0.5, 0.75]) within group (order by i4), percentile_disc(array[0.1, null]) within group (order by day) from t;
 select percentile_cont(array[0.5, 2]) within group (order by i4) from t;
 select generate_series(date_trunc('month', min(due)), max(due), interval '1 month')::date from o;
+
+-- Paths in documents.
+select k, d @? '$.tags[*] ? (@ == "red")', d @@ '$.a == 1', d @? 'strict $.z', d @@ '$.a' from j order by k;
+select k, jsonb_path_query(d, '$.**') from j where k < 4 order by k;
+select k, x from j, jsonb_path_query(d, '$.b.d[*]') x order by k;
+select * from jsonb_path_query('{"a": [1, 2.50, "x", null]}', '$.a[*] ? (@ >= $low && @ <= $high)', '{"low": 1, "high": 3}');
+select jsonb_path_query_array('[1, 2, 3, 4]', '$[*] ? (@ % 2 == 0) * 10'), jsonb_path_query_array('[1, 2, 3, 4]', '$[last, 0 to 1]');
+select jsonb_path_query_array('[1, 2, 3, 4]', '$[*] ? (@ % 2 == 0)'), jsonb_path_query_first('[]', '$[*]');
+select jsonb_path_exists('{"a": 1}', 'strict $.b', '{}', true), jsonb_path_exists('{"a": 1}', 'lax $.b');
+select jsonb_path_exists('{"a": 1}', 'strict $.b');
+select jsonb_path_match('{"a": 1}', '$.a');
+select jsonb_path_match('{"a": 1}', '$.a', '{}', true), jsonb_path_match('{"a": 1}', '$.a < 2'), jsonb_path_match('{"a": 1}', '$.a < "x"');
+select jsonb_path_query('[1]', '$[*] ? (@ > $none)');
+select jsonb_path_query('[1]', '$', '[]');
+select jsonb_path_query('{"a": 1}', '$.a.b.c ?');
+select jsonb_path_query_array('["a\u00e9b", "AEB", 1]', '$[*] ? (@ like_regex "^a.b" flag "i")'), '{"x y": {"z": 1}}'::jsonb @? '$."x y".z'::jsonpath;
+select jsonb_path_query('{"a": 10}', '1 / ($.a - 10)');
+select jsonb_path_query_array('{"a": [{"b": 1}, {"b": 2}, {"c": 3}]}', '$.a.b'), jsonb_path_query_array('{"a": [{"b": 1}, {"c": 3}]}', 'strict $.**.b');
+select count(*) from j where jsonb_path_exists(d, '$ ? (@.a > 1 || exists (@.b.c))');
+
+-- Intervals by their lengths, quotients beside other numbers.
+select interval '1 day' is distinct from interval '24 hours', interval '1 day' in ('24 hours', '1 mon'), interval '30 days' not between '1 mon' and '1 mon';
+select case interval '24 hours' when '1 day' then 'day' end, case when interval '24 hours' is not distinct from interval '1 day' then 1 end;
+select x from (values (1, interval '36 hours'), (2, interval '1 day'), (3, interval '1 day 13 hours')) v(x, y) order by y desc;
+select max(y), min(y), count(*) filter (where y between '1 day' and '40 hours') from (values (interval '36 hours'), (interval '1 day'), (interval '1 day 11 hours')) v(y);
+select x, rank() over (order by y) from (values (1, interval '36 hours'), (2, interval '1 day 12 hours'), (3, interval '1 day')) v(x, y) order by x;
+select b, max(at - '2020-01-01') from t group by b order by 2;
+select id, round(coalesce(n / 7, 0), 14), round(greatest(n / 7, i4), 14), round(case when b then n / 7 else i4 end, 14) from t order by id;
+select round(x, 14) from (select n / 7 as x from t union select i4 from t) q order by 1;
+select round(coalesce(sum(n) / 7, 0.125), 14), coalesce(sum(d), 0) from t;
+select -(i4 & 7), i4 & -i4, -(i2 | 1), i4 # -i4, -(id & 42)::real, - -i2, -i8 from t where id < 20 order by id;
+select count(*) from t where i4 & -i4 = 1 or -(id & 3) = -2;
+select to_hex(i4), to_hex(-1), to_hex(i8) from t where id < 12 order by id;
+select s ^@ 'a', (array[1, 2, 3])[:2], (array[1, 2, 3])[2:], (array[1, 2, 3])[:] from t where id < 4 order by id;
+select id from t limit -1;
+select id from t offset -1;
+with recursive r(n, x) as (select 1, 5 union all select n + 1, -(x & 6) & -x from r where n < 6) select n, x from r order by n;
