@@ -321,8 +321,20 @@ mod tests {
             let error = found(path, "{}").expect_err(path);
             assert_eq!(error.code, expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_that_would_take_too_much_of_the_stack_is_refused() {
         let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
-        let error = found(&deep, "{}").expect_err("too deep");
-        assert_eq!(error.code, code::STATEMENT_TOO_COMPLEX);
+        for path in [
+            deep,
+            "- ".repeat(1000) + "1",
+            "1 + ".repeat(1000) + "1",
+            "1 == 1 && ".repeat(1000) + "1 == 1",
+            "1 == 1 || ".repeat(1000) + "1 == 1",
+        ] {
+            let error = found(&path, "{}").expect_err("too deep");
+            assert_eq!(error.code, code::STATEMENT_TOO_COMPLEX, "{path:.20}");
+        }
     }
 }

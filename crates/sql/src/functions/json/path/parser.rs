@@ -28,6 +28,9 @@ use crate::functions::regular_expressions::matcher;
 /// Parentheses in each other; PostgreSQL's bound is its stack.
 const DEPTH_MAX: usize = 128;
 
+/// Operations in a path: a chain of them is as deep as it is long when it is computed.
+const OPERATIONS_MAX: usize = 256;
+
 /// Methods that are not read.
 const OTHER_METHODS: [&str; 12] = [
     "bigint",
@@ -57,6 +60,7 @@ pub(super) fn parse(text: &str) -> Result<Path, SqlError> {
         words,
         place: 0,
         depth: 0,
+        operations: 0,
         filters: 0,
         subscripts: 0,
     };
@@ -107,6 +111,8 @@ struct Parser {
     place: usize,
     /// Parentheses around.
     depth: usize,
+    /// Operations until here.
+    operations: usize,
     /// Filters around.
     filters: usize,
     /// Brackets around.
@@ -178,6 +184,7 @@ impl Parser {
     fn any(&mut self) -> Result<Part, SqlError> {
         let mut left = self.conjunction()?;
         while self.takes("||") {
+            self.count_operation()?;
             let one = self.predicate_of(left)?;
             let other = self.conjunction()?;
             left = Part::open(Predicate::Or(one, self.predicate_of(other)?));
@@ -188,6 +195,7 @@ impl Parser {
     fn conjunction(&mut self) -> Result<Part, SqlError> {
         let mut left = self.negation()?;
         while self.takes("&&") {
+            self.count_operation()?;
             let one = self.predicate_of(left)?;
             let other = self.negation()?;
             left = Part::open(Predicate::And(one, self.predicate_of(other)?));
@@ -289,6 +297,7 @@ impl Parser {
     ) -> Result<Part, SqlError> {
         let mut left = operand(self)?;
         while let Some((_, operation)) = symbols.iter().find(|(symbol, _)| self.takes(symbol)) {
+            self.count_operation()?;
             let one = Box::new(self.expr_of(left)?);
             let other = operand(self)?;
             let other = Box::new(self.expr_of(other)?);
@@ -316,10 +325,15 @@ impl Parser {
     fn enter(&mut self) -> Result<(), SqlError> {
         self.depth += 1;
         match self.depth > DEPTH_MAX {
-            true => Err(SqlError::new(
-                code::STATEMENT_TOO_COMPLEX,
-                format!("a jsonpath of more than {DEPTH_MAX} levels"),
-            )),
+            true => Err(too_complex("levels", DEPTH_MAX)),
+            false => Ok(()),
+        }
+    }
+
+    fn count_operation(&mut self) -> Result<(), SqlError> {
+        self.operations += 1;
+        match self.operations > OPERATIONS_MAX {
+            true => Err(too_complex("operations", OPERATIONS_MAX)),
             false => Ok(()),
         }
     }
@@ -501,6 +515,11 @@ impl Parser {
         self.depth -= 1;
         self.expr_of(part)
     }
+}
+
+fn too_complex(what: &str, most: usize) -> SqlError {
+    let message = format!("a jsonpath of more than {most} {what}");
+    SqlError::new(code::STATEMENT_TOO_COMPLEX, message)
 }
 
 /// A text as JSON.
