@@ -137,7 +137,7 @@ pub struct Stream<'a> {
     /// What the last batch ended with.
     sent: Start,
     last_sent_at: Duration,
-    last_status_at: Duration,
+    last_asked_at: Duration,
     last_heard_at: Duration,
     pace: Pace,
     /// When to read next.
@@ -178,7 +178,7 @@ impl<'a> Stream<'a> {
             changes,
             sent: start,
             last_sent_at: Duration::ZERO,
-            last_status_at: Duration::ZERO,
+            last_asked_at: Duration::ZERO,
             last_heard_at: Duration::ZERO,
             pace: Pace::new(false),
             read_at: Duration::ZERO,
@@ -536,19 +536,19 @@ impl<'a> Stream<'a> {
         } else {
             CATCH_UP_INTERVAL
         };
-        let elapsed = now - self.last_status_at >= interval;
+        let asks = now - self.last_asked_at >= interval;
         let confirmed = self.feed.confirmed.latest()?.resume;
-        if !elapsed && !self.answer_due && confirmed <= self.confirmed {
+        if !asks && !self.answer_due && confirmed <= self.confirmed {
             return Ok(());
         }
         self.confirmed = confirmed.max(self.confirmed);
         let visible = self.feed.status.visible().0;
         let time = self.feed.clock.wall_us() - POSTGRES_EPOCH_US;
-        let message = status_update(self.received, self.confirmed, visible, time, elapsed);
+        let message = status_update(self.received, self.confirmed, visible, time, asks);
         connection.send_copy_data(&message)?;
-        // What is durable more often than this must not keep us from asking.
-        if elapsed {
-            self.last_status_at = now;
+        // What is told in between must not put off the next question.
+        if asks {
+            self.last_asked_at = now;
         }
         self.answer_due = false;
         Ok(())

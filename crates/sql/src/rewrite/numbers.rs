@@ -10,8 +10,8 @@
 //! recursive query keep their types, on which they have agreed before.
 //!
 //! As types are those of PostgreSQL here for the first time, expressions that depend on them are looked at on the way up: what it
-//! refuses ([`operand_types`]), what it does with integers ([`integer_operations`]), quotients ([`division`]), values that it brings together ([`chosen_values`]), and intervals
-//! ([`interval_lengths`]).
+//! refuses ([`operand_types`]), what it does with integers ([`integer_operations`]), quotients ([`division`]), values that it brings
+//! together ([`chosen_values`]), and intervals ([`interval_lengths`]). Of a recursive query only the signs of integers are.
 
 use std::sync::Arc;
 

@@ -340,7 +340,7 @@ fn fill_bounds(access: &mut AccessExpr) {
     }) = access
     {
         lower_bound.get_or_insert_with(|| number(1));
-        upper_bound.get_or_insert_with(|| number(u64::from(i32::MAX.unsigned_abs())));
+        upper_bound.get_or_insert_with(|| number(i32::MAX.unsigned_abs().into()));
     }
 }
 

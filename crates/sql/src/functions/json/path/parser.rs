@@ -32,7 +32,7 @@ const DEPTH_MAX: usize = 128;
 const OPERATIONS_MAX: usize = 256;
 
 /// Methods that are not read.
-const OTHER_METHODS: [&str; 12] = [
+const OTHER_METHODS: [&str; 13] = [
     "bigint",
     "boolean",
     "date",
@@ -45,6 +45,7 @@ const OTHER_METHODS: [&str; 12] = [
     "time",
     "time_tz",
     "timestamp",
+    "timestamp_tz",
 ];
 
 /// The path that a text is.
@@ -77,7 +78,7 @@ enum Part {
     Expr(Expr),
     Predicate {
         predicate: Predicate,
-        /// Whether nothing around it can be a part of it.
+        /// Whether it is `exists (…)` or in parentheses: only such a one is negated.
         is_closed: bool,
     },
 }
