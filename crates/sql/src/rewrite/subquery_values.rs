@@ -79,12 +79,21 @@ fn conditions(filter: Filter) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Filter(filter)))
 }
 
-/// IN or NOT IN as a condition by itself: DataFusion's joins know of NULLs in a column, and in nothing else.
+/// IN or NOT IN as a condition by itself: DataFusion's joins know of NULLs in a column, and in nothing else. An expression
+/// may become a constant later, as `coalesce(2, a)` does.
 fn alone(among: InSubquery, inputs: &[DFSchemaRef]) -> Result<Expr> {
-    if !among.negated || (!is_correlated(&among.subquery) && among.expr.any_column_refs()) {
+    if !among.negated || (!is_correlated(&among.subquery) && is_column(&among.expr)) {
         return Ok(Expr::InSubquery(among));
     }
     condition_among(Expr::InSubquery(among), inputs)
+}
+
+fn is_column(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Cast(cast) => is_column(&cast.expr),
+        _ => false,
+    }
 }
 
 /// A condition that counts as false where it is NULL.

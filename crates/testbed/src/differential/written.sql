@@ -544,3 +544,9 @@ select s ^@ 'a', (array[1, 2, 3])[:2], (array[1, 2, 3])[2:], (array[1, 2, 3])[:]
 select id from t limit -1;
 select id from t offset -1;
 with recursive r(n, x) as (select 1, 5 union all select n + 1, -(x & 6) & -x from r where n < 6) select n, x from r order by n;
+select count(*) from t where coalesce(2, id) not in (select t_id from o);
+select coalesce(2, id) not in (select t_id from o where t_id > 2), case when true then 3 else id end not in (select t_id from o) from t where id < 3;
+select count(*) from t where i4 + 1 not in (select t_id from o where t_id is not null);
+select count(*) from t where lower(v) not in (select lower(v) from t where id < 3);
+select count(*) from t where i4 * 0 not in (select t_id from o where line = 1);
+select count(*) from t where not (i4 - i4 in (select t_id from o where line = 0)) or id < 3;
