@@ -171,7 +171,18 @@ fn schema() -> TableSchema {
     }
 }
 
+/// Niceness of threads that run statements in `hedgerow serve`.
+const STATEMENT_NICENESS: i32 = 3;
+
 impl CachedStore for HedgerowSide {
+    fn begin_reading(&self) -> Result<()> {
+        // On Linux, no process means this thread.
+        Ok(rustix::process::setpriority_process(
+            None,
+            STATEMENT_NICENESS,
+        )?)
+    }
+
     fn put(&self, rows: &[Row]) -> Result<()> {
         let mut position = self.position.lock();
         position.0 += 1;

@@ -32,6 +32,10 @@ impl<'a, S: CachedStore> KeyValueCache<'a, S> {
 }
 
 impl<S: CachedStore> CachedStore for KeyValueCache<'_, S> {
+    fn begin_reading(&self) -> Result<()> {
+        self.store.begin_reading()
+    }
+
     fn put(&self, rows: &[Row]) -> Result<()> {
         self.store.put(rows)?;
         for row in rows {

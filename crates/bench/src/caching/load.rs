@@ -117,7 +117,7 @@ impl Sizes {
                 quiet_seconds: 8,
                 // 1.25 times the data, as in the paper: each key reaches the last level once.
                 written_seconds: 188,
-                rows_at_full_speed: 60_000,
+                rows_at_full_speed: 240_000,
             },
         }
     }

@@ -43,6 +43,11 @@ pub const RANGE_ROWS: u64 = 100;
 
 /// A store of rows by number.
 pub trait CachedStore: Sync {
+    /// Called by each reader before its first read, on its own thread.
+    fn begin_reading(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Inserts or overwrites rows.
     fn put(&self, rows: &[Row]) -> Result<()>;
 
@@ -82,14 +87,18 @@ pub fn run(store: &impl CachedStore, arguments: &CachingArguments) -> Result<Cac
     let pattern = arguments.pattern()?;
     load(store, arguments)?;
     let seconds = Duration::from_secs;
-    let read = |duration| Readers::run(store, &pattern, arguments, duration, || Ok(()));
-    read(seconds(arguments.warm_seconds))?;
-    let (quiet, ()) = read(seconds(arguments.quiet_seconds))?;
+    let read =
+        |duration, phase| Readers::run(store, &pattern, arguments, duration, phase, || Ok(()));
+    read(seconds(arguments.warm_seconds), 1)?;
+    let (quiet, ()) = read(seconds(arguments.quiet_seconds), 2)?;
     let written_time = seconds(arguments.written_seconds);
-    let (written, rows_written) = Readers::run(store, &pattern, arguments, written_time, || {
-        writer::at_rate(store, arguments, written_time)
-    })?;
-    let recovered = read(seconds(arguments.quiet_seconds))?.0;
+    let (written, rows_written) =
+        Readers::run(store, &pattern, arguments, written_time, 3, || {
+            writer::at_rate(store, arguments, written_time)
+        })?;
+    let recovered = read(seconds(arguments.quiet_seconds), 4)?.0;
+    // What merges have left to do is not for the last rows to pay.
+    store.settle()?;
     let busy = process_seconds()?;
     let begin = Instant::now();
     let rows_inserted = writer::at_full_speed(store, arguments)?;

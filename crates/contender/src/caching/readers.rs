@@ -22,18 +22,22 @@ pub struct Readers<'a, S> {
     pattern: &'a Pattern,
     arguments: &'a CachingArguments,
     duration: Duration,
+    /// Each phase has chances of its own: in those of another one, readers would ask again for what they
+    /// asked for before, in the same order, and whoever has kept the first of it would be right.
+    phase: u64,
     begin: Instant,
     reads: AtomicU64,
     stop: AtomicBool,
 }
 
 impl<'a, S: CachedStore> Readers<'a, S> {
-    /// Reads for so long, `meanwhile` being done beside it by this thread.
+    /// Reads for so long, `meanwhile` being done beside it by this thread. Phases have different numbers.
     pub fn run<T>(
         store: &'a S,
         pattern: &'a Pattern,
         arguments: &'a CachingArguments,
         duration: Duration,
+        phase: u64,
         meanwhile: impl FnOnce() -> Result<T>,
     ) -> Result<(Phase, T)> {
         let readers = Self {
@@ -41,6 +45,7 @@ impl<'a, S: CachedStore> Readers<'a, S> {
             pattern,
             arguments,
             duration,
+            phase,
             begin: Instant::now(),
             reads: AtomicU64::new(0),
             stop: AtomicBool::new(false),
@@ -78,7 +83,9 @@ impl<'a, S: CachedStore> Readers<'a, S> {
     }
 
     fn read_one(&self, reader: u64) -> Result<Latencies> {
-        let mut random = SmallRng::seed_from_u64(self.arguments.seed << 8 | reader);
+        let seed = self.arguments.seed << 16 | self.phase << 8 | reader;
+        let mut random = SmallRng::seed_from_u64(seed);
+        self.store.begin_reading()?;
         let mut latencies = Latencies::default();
         let mut value = Vec::with_capacity(ROW_BYTES);
         let mut reads = 0_u64;
