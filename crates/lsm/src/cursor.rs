@@ -21,7 +21,8 @@ use crate::scan_counts::ScanMeter;
 use crate::segment::{PageEntry, Segment};
 use crate::zone_filter::ZoneFilter;
 
-/// Bytes that a merge reads with one access: large enough that a disk streams.
+/// Bytes that a merge reads with one access: large enough that a disk streams, and one request to Linux, which
+/// makes two of more.
 const MERGE_READ_BYTES: usize = 512 << 10;
 
 /// Bytes that a scan reads with one access, at most: a virtual disk gave 1,000 MB/s in pieces of 256
@@ -64,8 +65,19 @@ pub(crate) enum PageSource {
     /// The cache; missing pages are read and kept, at first one, then ever more at a time. For
     /// scans, which may end early, and which are told what was taken.
     Cache(Arc<PageCache>, Arc<ScanMeter>),
-    /// The file, many pages at a time, past the cache. For merges.
+    /// The file, many pages at a time, past the cache, and the next ones while those are used. For
+    /// merges, which read all.
     File,
+}
+
+impl PageSource {
+    /// Whether a page need not be read.
+    fn holds(&self, segment: &Segment, page: usize) -> bool {
+        match self {
+            Self::Cache(cache, _) => segment.is_cached(page, cache),
+            Self::File => false,
+        }
+    }
 }
 
 /// Walks segments with disjoint, ascending keys.
@@ -134,6 +146,10 @@ impl Cursor {
             upcoming: None,
         };
         cursor.enter_segment();
+        if let PageSource::File = cursor.source {
+            // The inputs of a merge are asked for one after the other: so they come at once.
+            cursor.announce_next();
+        }
         cursor
     }
 
@@ -167,9 +183,20 @@ impl Cursor {
         })
     }
 
+    /// Whether what comes next will be wanted from the disk, too. A scan reads more with the next access.
+    fn goes_on_reading(&mut self, read: &Read) -> bool {
+        match self.source {
+            PageSource::Cache(..) => {
+                self.read_bytes_max = SCAN_READ_BYTES.min(2 * read.bytes);
+                !read.from_cache && self.read_bytes_max >= READ_AHEAD_BYTES_MIN
+            }
+            PageSource::File => true,
+        }
+    }
+
     /// Has the pages that come after those that have just been read, in this segment or the next, be
     /// on their way from the disk while those are looked at.
-    fn announce_next(&mut self, cache: &PageCache) {
+    fn announce_next(&mut self) {
         let current = self.current.as_ref();
         let is_all_read = current.is_none_or(|current| current.unread().is_empty());
         if is_all_read && self.upcoming.is_none() {
@@ -182,7 +209,7 @@ impl Cursor {
         if let Some(next) = next
             && let mut pages = next.unread()
             && let Some(first) = pages.find(|&page| !next.is_ruled_out(page))
-            && !next.segment.is_cached(first, cache)
+            && !self.source.holds(&next.segment, first)
         {
             let (pages, _) = next.pages_to_read(first..pages.end, self.read_bytes_max);
             next.segment.will_load_pages(pages);
@@ -234,12 +261,8 @@ impl Cursor {
         let current = self.current.as_mut().expect("a block lies ahead");
         if current.read_ahead.is_empty() {
             let read = current.read(&self.source, self.read_bytes_max)?;
-            if let PageSource::Cache(cache, _) = &self.source {
-                self.read_bytes_max = SCAN_READ_BYTES.min(2 * read.bytes);
-                if !read.from_cache && self.read_bytes_max >= READ_AHEAD_BYTES_MIN {
-                    let cache = Arc::clone(cache);
-                    self.announce_next(&cache);
-                }
+            if self.goes_on_reading(&read) {
+                self.announce_next();
             }
         }
         let current = self.current.as_mut().expect("a block lies ahead");
@@ -298,11 +321,11 @@ impl Current {
         Range { start, end }: Range<usize>,
         bytes_max: usize,
     ) -> (Range<usize>, usize) {
-        let length = |index: usize| self.segment.pages()[index].length as usize;
-        let mut bytes = length(start);
+        let extent = |index: usize| self.segment.pages()[index].extent();
+        let mut bytes = extent(start);
         let mut next = start + 1;
-        while next < end && bytes + length(next) <= bytes_max && !self.is_ruled_out(next) {
-            bytes += length(next);
+        while next < end && bytes + extent(next) <= bytes_max && !self.is_ruled_out(next) {
+            bytes += extent(next);
             next += 1;
         }
         (start..next, bytes)

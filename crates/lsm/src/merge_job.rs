@@ -4,7 +4,7 @@
 //! 2. Segments that would come out as they are (nothing of the other inputs within their keys,
 //!    nothing to collect, not too small) move without being read.
 //! 3. Merge the rest into new segments, synced, ending a segment where a moving one starts.
-//! 4. Whenever a segment is finished, everything below the next key is: take a step (see
+//! 4. When a segment is finished, everything below the next key is: after a few megabytes, take a step (see
 //!    `merge_step`). One manifest edit takes the inputs' segments below that key out, raises the
 //!    bounds of those across it, and puts the new ones in; the tree's version follows. Pages of
 //!    segments that went leave the cache now, their files when the last reader lets go. So a merge
@@ -41,6 +41,10 @@ use crate::store::Store;
 use crate::tree::{Claim, Tree};
 use crate::warming::Warmer;
 
+/// A merge takes a step after so many bytes of output: each costs a commit, which is two syncs, and those of small
+/// segments would take longer than what lies between.
+const STEP_BYTES_MIN: u64 = 4 << 20;
+
 /// A segment smaller than this share of the full size is rewritten, so that small ones join.
 const MOVED_SHARE_MIN: u64 = 4;
 
@@ -71,6 +75,7 @@ impl Store {
         let barriers = moving.into_iter().map(|info| info.key_min).collect();
         let mut writer = RunWriter::new(&self.factory, tree, shape, barriers, warmer);
         let merger = self.merger(claim, &moving_ids);
+        let step_bytes_min = STEP_BYTES_MIN.min(self.factory.options.segment_bytes);
         let mut start = None;
         let mut take_step = |written, end: Option<SortKey>| {
             let start = std::mem::replace(&mut start, end.clone());
@@ -84,7 +89,8 @@ impl Store {
             if installs_steps {
                 self.make_way(&mut way)?;
             }
-            let finished = installs_steps.then(|| writer.take_finished()).flatten();
+            let is_due = installs_steps && writer.finished_bytes() >= step_bytes_min;
+            let finished = is_due.then(|| writer.take_finished()).flatten();
             finished.map_or(Ok(true), |(written, end)| take_step(written, Some(end)))
         };
         let columns = &tree.layout.all_columns;

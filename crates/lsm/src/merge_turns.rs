@@ -37,16 +37,26 @@ const RELIEF_RUNS_MIN: usize = 4;
 /// A merge makes way for others that are so many times smaller.
 const SMALLER_TIMES: u64 = 4;
 
+/// A merge makes way for one part in so many of its time.
+const WAY_SHARE: u32 = 2;
+
 /// What a merge knows of those for which it made way.
 pub(crate) struct Way {
     /// Its own bytes.
     bytes: u64,
-    /// The last flush after which it looked for smaller ones.
+    /// The last flush after which no smaller one was left.
     flushed_us: u64,
     /// When it began.
     started: Duration,
-    /// The time that others took of it: at most half, so that it ends, too.
+    /// The time that others took of it.
     made: Duration,
+}
+
+impl Way {
+    /// Whether others have had their half, so that it ends, too.
+    fn is_behind(&self, now: Duration) -> bool {
+        self.made * WAY_SHARE > now.saturating_sub(self.started)
+    }
 }
 
 impl Store {
@@ -157,21 +167,26 @@ impl Store {
     /// take a moment, and would wait for as long as the large one goes on.
     pub(crate) fn make_way(&self, way: &mut Way) -> Result<(), StoreError> {
         let flushed_us = self.flushed_us.load(Ordering::Relaxed);
-        let now = self.factory.env.clock.monotonic();
-        let is_behind = way.made * 2 > now.saturating_sub(way.started);
-        if flushed_us == way.flushed_us || is_behind {
+        if flushed_us == way.flushed_us {
             return Ok(());
         }
-        way.flushed_us = flushed_us;
+        let clock = &self.factory.env.clock;
+        let mut begin = clock.monotonic();
         // On a full disk a merge would fail again at once, for ever.
         let mut goes_on = true;
-        while goes_on
-            && !self.is_stopping()
-            && let Some(claim) = self.claim_up_to(way.bytes / SMALLER_TIMES)
-        {
+        while goes_on && !self.is_stopping() {
+            if way.is_behind(begin) {
+                return Ok(());
+            }
+            let Some(claim) = self.claim_up_to(way.bytes / SMALLER_TIMES) else {
+                break;
+            };
             goes_on = self.merge_beside(claim)?;
+            let end = clock.monotonic();
+            way.made += end.saturating_sub(begin);
+            begin = end;
         }
-        way.made += self.factory.env.clock.monotonic().saturating_sub(now);
+        way.flushed_us = flushed_us;
         Ok(())
     }
 

@@ -249,6 +249,16 @@ impl<'a> RunWriter<'a> {
         Ok(CurrentSegment { writer, first_key })
     }
 
+    /// Bytes of the segments that have been finished and not taken.
+    pub fn finished_bytes(&self) -> u64 {
+        let bytes = self
+            .written
+            .segments
+            .iter()
+            .map(|segment| segment.info().bytes);
+        bytes.sum()
+    }
+
     /// The segments that have been finished since the last call, if there are any, and the first
     /// key that is not in them or before.
     pub fn take_finished(&mut self) -> Option<(Uncommitted, SortKey)> {
@@ -268,15 +278,15 @@ impl<'a> RunWriter<'a> {
         if let Some(current) = self.current.take() {
             let finished = current.writer.finish(&mut |page| self.warmer.see(&page))?;
             *self.tree.experience.lock() = finished.encoder.experience();
-            self.encoder = Some(finished.encoder);
             let factory = self.factory;
-            let opened = Segment::open(
+            let opened = Segment::open_finished(
                 &factory.env,
                 &factory.directory,
-                &finished.info,
+                &finished,
                 &self.tree.layout.schema,
                 &factory.filter_memory,
             )?;
+            self.encoder = Some(finished.encoder);
             if self.shape.keeps_filters && !finished.filter.is_empty() {
                 opened.keep_filter(finished.filter);
             }

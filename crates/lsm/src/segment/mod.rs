@@ -19,7 +19,7 @@ mod zones;
 pub use filter::KeyHash;
 pub use filter_memory::FilterMemory;
 pub use info::{SegmentId, SegmentInfo};
-pub use reader::{PageEntry, Segment};
+pub use reader::{FileEnd, PageEntry, Segment};
 pub use writer::{FinishedSegment, SegmentWriter, WrittenPage};
 pub use zones::Zones;
 

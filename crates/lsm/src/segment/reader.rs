@@ -28,7 +28,7 @@ use super::filter::{Filter, FilterBuilder};
 use super::filter_memory::{FilterMemory, FilterRoom};
 use super::format::{self, FOOTER_BYTES, Footer, FooterError, aligned};
 use super::zones::Zones;
-use super::{KeyHash, SYSTEM_COLUMNS, SegmentInfo, page_column_types, page_index};
+use super::{FinishedSegment, KeyHash, SYSTEM_COLUMNS, SegmentInfo, page_column_types, page_index};
 use crate::byte_fields::{FieldReader, Malformed};
 use crate::disk_error::{checksum_mismatch, damaged, io_failed, read_failed};
 use crate::error::StoreError;
@@ -66,7 +66,7 @@ pub struct PageEntry {
 
 impl PageEntry {
     /// Bytes from the page's start to the next one's.
-    fn extent(&self) -> usize {
+    pub(crate) fn extent(&self) -> usize {
         aligned(self.length as usize)
     }
 }
@@ -114,12 +114,53 @@ struct LoadedFilter {
     _room: FilterRoom,
 }
 
+/// The last bytes of a segment's file, as its writer has them.
+#[derive(Debug)]
+pub struct FileEnd {
+    /// Where they begin: with the page index.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: Buffer,
+}
+
+impl FileEnd {
+    /// The bytes at a place of the file, if they are among these.
+    fn get(&self, offset: u64, length: usize) -> Option<Buffer> {
+        let at = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        let is_there = at.checked_add(length)? <= self.bytes.len();
+        is_there.then(|| self.bytes.slice_with_length(at, length))
+    }
+}
+
 impl Segment {
     /// Opens the segment that `info` describes, of a table with this schema.
     pub fn open(
         env: &Env,
         directory: &Path,
         info: &SegmentInfo,
+        schema: &TableSchema,
+        filter_memory: &Arc<FilterMemory>,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(env, directory, info, None, schema, filter_memory)
+    }
+
+    /// The same for one that was written a moment ago: nothing is read again.
+    pub fn open_finished(
+        env: &Env,
+        directory: &Path,
+        finished: &FinishedSegment,
+        schema: &TableSchema,
+        filter_memory: &Arc<FilterMemory>,
+    ) -> Result<Self, StoreError> {
+        let (info, end) = (&finished.info, Some(&finished.end));
+        Self::open_with(env, directory, info, end, schema, filter_memory)
+    }
+
+    fn open_with(
+        env: &Env,
+        directory: &Path,
+        info: &SegmentInfo,
+        end: Option<&FileEnd>,
         schema: &TableSchema,
         filter_memory: &Arc<FilterMemory>,
     ) -> Result<Self, StoreError> {
@@ -145,8 +186,8 @@ impl Segment {
             was_read: AtomicBool::new(false),
             damage: OnceLock::new(),
         };
-        let footer = segment.read_footer()?;
-        (segment.pages, segment.zones) = segment.read_index(&footer)?;
+        let footer = segment.read_footer(end)?;
+        (segment.pages, segment.zones) = segment.read_index(&footer, end)?;
         segment.check_fences(schema, &footer)?;
         segment.filter_place = FilterPlace {
             offset: footer.filter_offset,
@@ -180,6 +221,13 @@ impl Segment {
             self.pages.partition_point(|page| page.first_key < *end)
         });
         first..last.max(first)
+    }
+
+    /// The pages that may hold keys from `first` to `last`, both included.
+    pub fn pages_through(&self, first: &SortKey, last: &SortKey) -> Range<usize> {
+        let start = self.pages.partition_point(|page| page.last_key < *first);
+        let behind = &self.pages[start..];
+        start..start + behind.partition_point(|page| page.first_key <= *last)
     }
 
     /// Whether a key may be in the segment, if its first version is in `page` (where
@@ -441,7 +489,20 @@ impl Segment {
         Ok(bytes.into())
     }
 
-    fn read_footer(&self) -> Result<Footer, StoreError> {
+    /// Bytes of the file, from `end` if they are there.
+    fn read_end(
+        &self,
+        offset: u64,
+        length: usize,
+        end: Option<&FileEnd>,
+    ) -> Result<Buffer, StoreError> {
+        match end.and_then(|end| end.get(offset, length)) {
+            Some(bytes) => Ok(bytes),
+            None => self.read(offset, length),
+        }
+    }
+
+    fn read_footer(&self, end: Option<&FileEnd>) -> Result<Footer, StoreError> {
         let length = self
             .file
             .len()
@@ -451,7 +512,7 @@ impl Segment {
             let detail = format!("{length} bytes long, expected {}", self.info.bytes);
             return Err(self.damaged(offset, detail));
         }
-        let bytes = self.read(offset, FOOTER_BYTES)?;
+        let bytes = self.read_end(offset, FOOTER_BYTES, end)?;
         let bytes = bytes.as_slice().first_chunk().expect("read as many");
         let footer = Footer::decode(bytes).map_err(|error| match error {
             FooterError::VersionTooNew(found) => self.too_new(found, format::VERSION),
@@ -478,8 +539,9 @@ impl Segment {
         offset: u64,
         length: u64,
         checksum: u32,
+        end: Option<&FileEnd>,
     ) -> Result<Buffer, StoreError> {
-        let bytes = self.read(offset, length as usize)?;
+        let bytes = self.read_end(offset, length as usize, end)?;
         let found = format::block_checksum(self.info.id, offset, &bytes);
         if found == checksum || museum::shows(Exhibit::BlockChecksumIgnored) {
             return Ok(bytes);
@@ -494,7 +556,7 @@ impl Segment {
             bytes,
             checksum,
         } = self.filter_place;
-        let bytes = self.read_block("filter", offset, bytes, checksum)?;
+        let bytes = self.read_block("filter", offset, bytes, checksum, None)?;
         Filter::decode(&bytes, self.info.pages).map_err(|error| {
             self.damaged(
                 offset + error.at as u64,
@@ -530,9 +592,13 @@ impl Segment {
         }
     }
 
-    fn read_index(&self, footer: &Footer) -> Result<(Vec<PageEntry>, Zones), StoreError> {
+    fn read_index(
+        &self,
+        footer: &Footer,
+        end: Option<&FileEnd>,
+    ) -> Result<(Vec<PageEntry>, Zones), StoreError> {
         let (offset, length) = (footer.index_offset, footer.index_bytes);
-        let bytes = self.read_block("page index", offset, length, footer.index_checksum)?;
+        let bytes = self.read_block("page index", offset, length, footer.index_checksum, end)?;
         self.decode_index(footer, &bytes)
             .map_err(|error| self.damaged(offset, format!("page index: {error}")))
     }

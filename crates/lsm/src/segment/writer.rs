@@ -20,10 +20,10 @@ use page::{Page, PageEncoder, PageIdentity};
 use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionKind, VersionRows};
 
 use super::filter::FilterBuilder;
-use super::format::{self, FOOTER_BYTES, Footer, aligned};
+use super::format::{self, Footer, aligned};
 use super::pending::PendingRows;
 use super::zones::ZonesBuilder;
-use super::{PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
+use super::{FileEnd, PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
 use crate::disk_error::{io_failed, sync_failed};
 use crate::error::StoreError;
 use crate::museum::{self, Exhibit};
@@ -70,6 +70,8 @@ pub struct FinishedSegment {
     pub info: SegmentInfo,
     /// The filter in its file, if it has one.
     pub filter: Vec<u8>,
+    /// What was written last, so that whoever opens it need not read it.
+    pub end: FileEnd,
     /// For the next segment of the same table.
     pub encoder: PageEncoder,
 }
@@ -188,12 +190,13 @@ impl SegmentWriter {
             .filter
             .take()
             .map_or_else(Vec::new, FilterBuilder::finish);
-        let checksum = self.write_end(&filter)?;
+        let (end, checksum) = self.write_end(&filter)?;
         let info = self.info(checksum);
         self.file.finish()?;
         Ok(FinishedSegment {
             info,
             filter,
+            end,
             encoder: self.encoder,
         })
     }
@@ -327,8 +330,8 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Writes what comes behind the pages. Returns the footer's checksum.
-    fn write_end(&mut self, filter: &[u8]) -> Result<u32, StoreError> {
+    /// Writes what comes behind the pages. Returns page index and footer, and the footer's checksum.
+    fn write_end(&mut self, filter: &[u8]) -> Result<(FileEnd, u32), StoreError> {
         let index = [page_index::encode(&self.pages), self.zones.finish()].concat();
         let filter_offset = self.bytes_written();
         let index_offset = filter_offset + filter.len() as u64;
@@ -346,15 +349,15 @@ impl SegmentWriter {
             index_checksum: format::block_checksum(self.id, index_offset, &index),
         };
         let (bytes, checksum) = footer.encode();
+        let end = FileEnd {
+            offset: index_offset,
+            bytes: [&index[..], &bytes].concat().into(),
+        };
         self.collected.extend_from_slice(filter);
-        self.collected.extend_from_slice(&index);
-        self.collected.extend_from_slice(&bytes);
+        self.collected.extend_from_slice(&end.bytes);
         self.write_collected()?;
-        assert_eq!(
-            self.file_bytes,
-            index_offset + (index.len() + FOOTER_BYTES) as u64
-        );
-        Ok(checksum)
+        assert_eq!(self.file_bytes, end.offset + end.bytes.len() as u64);
+        Ok((end, checksum))
     }
 
     fn page_count(&self) -> u32 {

@@ -23,7 +23,7 @@ pub const ALL: [(&str, Run); 12] = [
         model::run(seed, model::STEPS);
     }),
     ("buffered", |seed| {
-        model::run_buffered(seed, 2 * model::STEPS);
+        model::run_buffered(seed, model::BUFFERED_STEPS);
     }),
     ("crashes", |seed| {
         crashes::run(seed, &crashes::SHORT, &mut crashes::Seen::default());

@@ -5,6 +5,11 @@ use crate::replica::{Replica, Step};
 /// Steps of an ordinary run.
 pub const STEPS: usize = 400;
 
+/// Steps of a run with compaction buffers: those have older tables to mistake for newer ones only after many
+/// merges. Twice as many steps as an ordinary run's found a skipped hole in one run of 300, four times
+/// as many in the second.
+pub const BUFFERED_STEPS: usize = 4 * STEPS;
+
 /// A running replica with three tables.
 ///
 /// # Panics

@@ -24,7 +24,7 @@ fn snapshots_show_the_sources_states() {
 #[test]
 fn look_ups_in_compaction_buffers_find_the_newest_versions() {
     for_seeds("buffered", 30, |seed| {
-        model::run_buffered(seed, 2 * model::STEPS);
+        model::run_buffered(seed, model::BUFFERED_STEPS);
     });
 }
 
