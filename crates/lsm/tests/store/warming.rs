@@ -155,6 +155,29 @@ fn where_the_cache_has_room_to_spare_everything_that_is_read_stays_warm() {
 }
 
 #[test]
+fn of_many_pages_around_one_that_is_written_some_are_asked() {
+    // Room for the half of the rows that is read, and little more.
+    let mut read = Read::unread(Warming::Inherited, 800 << 10);
+    let half = KEYS / 2;
+    (half..KEYS).for_each(|key| read.look_up(key));
+    // Pages of 57 rows, each among as many pages.
+    let sparse = || (0..KEYS).step_by(57);
+    read.write(sparse());
+    let misses_of = |keys: &mut dyn Iterator<Item = i64>| {
+        let before = read.stats().cache_misses;
+        keys.for_each(|key| read.look_up(key));
+        read.stats().cache_misses - before
+    };
+    let in_read_half = misses_of(&mut sparse().filter(|&key| key >= half));
+    assert!(
+        in_read_half <= 1,
+        "{in_read_half} at the border of the halves"
+    );
+    let elsewhere = misses_of(&mut sparse().filter(|&key| key < half));
+    assert!(elsewhere >= 2, "{elsewhere} of three pages or so");
+}
+
+#[test]
 fn warmed_pages_that_are_asked_for_are_counted() {
     let mut read = Read::unread(Warming::Everything, 64 << 20);
     read.overwrite_and_merge();
