@@ -17,6 +17,10 @@ pub trait WritableFile: Send {
     /// Appends all of `bytes`.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
+    /// Says that the file will be synced soon, so that what was appended may be on its way meanwhile. Makes nothing
+    /// durable, and may do nothing at all.
+    fn will_sync(&mut self) {}
+
     /// Returns once everything appended so far is durable. After an error the file's content
     /// is unknown and it must not be used any further.
     fn sync(&mut self) -> io::Result<()>;

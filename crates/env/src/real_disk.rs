@@ -30,31 +30,44 @@ struct RealWritableFile {
     file: File,
     /// Where it ends.
     bytes: u64,
+    /// What comes before is on its way to the device.
+    begun_bytes: u64,
 }
 
 impl RealWritableFile {
     fn of(file: File) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
-        Ok(Self { file, bytes })
+        Ok(Self {
+            file,
+            bytes,
+            begun_bytes: bytes,
+        })
     }
 
-    /// Has the system write a range back, without waiting.
-    fn begin_write_back(&self, offset: u64, bytes: usize) {
+    /// Has the system write back what was appended, without waiting.
+    fn begin_write_back(&mut self) {
         // "Not needed" begins to write what is dirty; what is on its way stays in memory. Should this fail, the sync
         // will, or takes longer.
-        let bytes = NonZeroU64::new(bytes as u64);
-        let _ = fadvise(&self.file, offset, bytes, Advice::DontNeed);
+        let bytes = NonZeroU64::new(self.bytes - self.begun_bytes);
+        let _ = fadvise(&self.file, self.begun_bytes, bytes, Advice::DontNeed);
+        self.begun_bytes = self.bytes;
     }
 }
 
 impl WritableFile for RealWritableFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
-        if bytes.len() >= WRITE_BACK_BYTES_MIN {
-            self.begin_write_back(self.bytes, bytes.len());
-        }
         self.bytes += bytes.len() as u64;
+        if bytes.len() >= WRITE_BACK_BYTES_MIN {
+            self.begin_write_back();
+        }
         Ok(())
+    }
+
+    fn will_sync(&mut self) {
+        if self.begun_bytes < self.bytes {
+            self.begin_write_back();
+        }
     }
 
     fn sync(&mut self) -> io::Result<()> {

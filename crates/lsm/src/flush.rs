@@ -5,7 +5,8 @@
 //! 2. Freeze: every tree's open runs become frozen, together with those that an earlier, failed
 //!    flush left. Versions above the captured position may be among them (a large transaction
 //!    that is still going on); they are written, but not published.
-//! 3. Write each tree's frozen runs as one new disk run, synced. Where merges are far behind, a short
+//! 3. Write each tree's frozen runs as one new disk run. Files are synced many at a time: for the first the file system
+//!    writes down what it knows of all. Where merges are far behind, a short
 //!    one comes first: so whoever adds runs is slowed down, and through the flush the writer.
 //! 4. Commit one manifest edit: all new runs, truncations, the captured position and metadata.
 //!    Recovery gives exactly that position in all trees.
@@ -33,6 +34,7 @@ use crate::retention::{Outside, Retention};
 use crate::rewrite::rewrite;
 use crate::run::{DiskRun, RunSegment};
 use crate::run_writer::{RunShape, RunWriter, Uncommitted};
+use crate::segment::UnsyncedFiles;
 use crate::snapshots::Published;
 use crate::store::{Durable, Store};
 use crate::tree::{Claim, Tree};
@@ -120,15 +122,18 @@ impl Store {
             .collect();
         let mut flushed = Vec::new();
         let mut bytes_before = 0;
+        let mut unsynced = UnsyncedFiles::default();
         self.memory.note_written(0);
         for (frozen, tree) in frozen {
             if !frozen.frozen.is_empty() {
                 self.relieve(&tree)?;
             }
-            let part = self.write_tree(tree, &frozen, retention, bytes_before)?;
+            let mut part = self.write_tree(tree, &frozen, retention, bytes_before)?;
             bytes_before += memory_bytes(&frozen.frozen);
+            unsynced.append(part.written.unsynced())?;
             flushed.push(part);
         }
+        unsynced.sync()?;
         if museum::shows(Exhibit::FlushPositionLate) {
             return self.commit_flush(flushed, self.snapshots().published());
         }

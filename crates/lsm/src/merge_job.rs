@@ -3,8 +3,8 @@
 //! 1. Claim the runs that the policy chose; capture the retention.
 //! 2. Segments that would come out as they are (nothing of the other inputs within their keys,
 //!    nothing to collect, not too small) move without being read.
-//! 3. Merge the rest into new segments, synced, ending a segment where a moving one starts.
-//! 4. When a segment is finished, everything below the next key is: after a few megabytes, take a step (see
+//! 3. Merge the rest into new segments, ending a segment where a moving one starts.
+//! 4. When a segment is finished, everything below the next key is: after a few megabytes, sync them and take a step (see
 //!    `merge_step`). One manifest edit takes the inputs' segments below that key out, raises the
 //!    bounds of those across it, and puts the new ones in; the tree's version follows. Pages of
 //!    segments that went leave the cache now, their files when the last reader lets go. So a merge
@@ -145,9 +145,11 @@ impl Store {
         &self,
         claim: &Claim,
         moving: &HashSet<SegmentId>,
-        written: Uncommitted,
+        mut written: Uncommitted,
         keys: Range<Option<SortKey>>,
     ) -> Result<bool, StoreError> {
+        // Not under the manifest's lock: flushes would wait.
+        written.unsynced().sync()?;
         let tree = &claim.tree;
         let mut manifest = self.manifest.lock();
         if !self.is_live(tree) {

@@ -15,7 +15,9 @@ use crate::error::StoreError;
 use crate::museum::{self, Exhibit};
 use crate::options::StoreOptions;
 use crate::page_cache::PageCache;
-use crate::segment::{FilterMemory, Segment, SegmentId, SegmentWriter, WrittenPage, page_encoder};
+use crate::segment::{
+    FilterMemory, Segment, SegmentId, SegmentWriter, UnsyncedFiles, WrittenPage, page_encoder,
+};
 use crate::tree::Tree;
 use crate::warming::Warmer;
 
@@ -35,21 +37,36 @@ pub(crate) struct SegmentFactory {
     pub filter_memory: Arc<FilterMemory>,
 }
 
-/// Synced segments that no manifest edit names yet. Dropped before [`Self::commit`], their files
-/// go.
+/// Segments that no manifest edit names yet. Dropped before [`Self::commit`], their files go.
 pub(crate) struct Uncommitted {
     segments: Vec<Arc<Segment>>,
+    /// Their files that are not synced.
+    unsynced: UnsyncedFiles,
     cache: Arc<PageCache>,
 }
 
 impl Uncommitted {
+    fn none(cache: &Arc<PageCache>) -> Self {
+        Self {
+            segments: Vec::new(),
+            unsynced: UnsyncedFiles::default(),
+            cache: Arc::clone(cache),
+        }
+    }
+
     /// The segments, keys ascending.
     pub fn segments(&self) -> &[Arc<Segment>] {
         &self.segments
     }
 
+    /// What has to be synced before the manifest names the segments.
+    pub fn unsynced(&mut self) -> &mut UnsyncedFiles {
+        &mut self.unsynced
+    }
+
     /// The manifest names the segments, or may do so: they stay.
     pub fn commit(mut self) -> Vec<Arc<Segment>> {
+        assert!(self.unsynced.is_empty(), "synced before it is committed");
         std::mem::take(&mut self.segments)
     }
 }
@@ -144,10 +161,7 @@ impl<'a> RunWriter<'a> {
         barriers: VecDeque<SortKey>,
         warmer: Warmer<'a>,
     ) -> Self {
-        let written = Uncommitted {
-            segments: Vec::new(),
-            cache: Arc::clone(&factory.cache),
-        };
+        let written = Uncommitted::none(&factory.cache);
         let experience = tree.experience.lock().clone();
         let (schema, page_bytes) = (&tree.layout.schema, factory.options.page_bytes);
         Self {
@@ -267,16 +281,13 @@ impl<'a> RunWriter<'a> {
             return None;
         }
         let end = current.first_key.clone();
-        let finished = Uncommitted {
-            segments: std::mem::take(&mut self.written.segments),
-            cache: Arc::clone(&self.factory.cache),
-        };
-        Some((finished, end))
+        let rest = Uncommitted::none(&self.factory.cache);
+        Some((std::mem::replace(&mut self.written, rest), end))
     }
 
     fn finish_segment(&mut self) -> Result<(), StoreError> {
         if let Some(current) = self.current.take() {
-            let finished = current.writer.finish(&mut |page| self.warmer.see(&page))?;
+            let mut finished = current.writer.finish(&mut |page| self.warmer.see(&page))?;
             *self.tree.experience.lock() = finished.encoder.experience();
             let factory = self.factory;
             let opened = Segment::open_finished(
@@ -291,12 +302,13 @@ impl<'a> RunWriter<'a> {
                 opened.keep_filter(finished.filter);
             }
             self.written.segments.push(Arc::new(opened));
+            self.written.unsynced.append(&mut finished.unsynced)?;
             self.warmer.segment_finished();
         }
         Ok(())
     }
 
-    /// Ends the last segment. Returns those that have not been taken; all are synced.
+    /// Ends the last segment. Returns those that have not been taken.
     pub fn finish(mut self) -> Result<Uncommitted, StoreError> {
         self.current
             .take_if(|_| museum::shows(Exhibit::LastSegmentLost));

@@ -13,6 +13,7 @@ mod pending;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod unsynced_files;
 mod writer;
 mod zones;
 
@@ -20,6 +21,7 @@ pub use filter::KeyHash;
 pub use filter_memory::FilterMemory;
 pub use info::{SegmentId, SegmentInfo};
 pub use reader::{FileEnd, PageEntry, Segment};
+pub use unsynced_files::UnsyncedFiles;
 pub use writer::{FinishedSegment, SegmentWriter, WrittenPage};
 pub use zones::Zones;
 

@@ -3,7 +3,7 @@
 //! 1. Batches of sorted versions come in; rows wait until they certainly fill a page.
 //! 2. A page is cut, its index entry computed, its keys hashed for the filter, its bytes
 //!    collected; collected pages go to the file in large writes.
-//! 3. `finish` cuts the last page, writes filter, page index and footer and syncs the file.
+//! 3. `finish` cuts the last page, writes filter, page index and footer. The file is yet to be synced.
 //!
 //! Invariants: nothing is written in place; a file that was not finished is deleted; what the
 //! returned [`SegmentInfo`] says is what the footer and the index say.
@@ -22,11 +22,11 @@ use types::{ColumnType, CommitPosition, SortKeys, TableId, TableSchema, VersionK
 use super::filter::FilterBuilder;
 use super::format::{self, Footer, aligned};
 use super::pending::PendingRows;
+use super::unsynced_files::{UnsyncedFile, UnsyncedFiles};
 use super::zones::ZonesBuilder;
 use super::{FileEnd, PageEntry, SegmentId, SegmentInfo, page_column_types, page_index};
-use crate::disk_error::{io_failed, sync_failed};
+use crate::disk_error::io_failed;
 use crate::error::StoreError;
-use crate::museum::{self, Exhibit};
 use crate::row_length::longest_column;
 
 /// Pages are collected to writes of about this size.
@@ -74,6 +74,8 @@ pub struct FinishedSegment {
     pub end: FileEnd,
     /// For the next segment of the same table.
     pub encoder: PageEncoder,
+    /// What has to be synced before a manifest names the segment.
+    pub unsynced: UnsyncedFiles,
 }
 
 /// Writes one segment. Dropped before [`Self::finish`], it deletes the half-written file.
@@ -168,9 +170,8 @@ impl SegmentWriter {
         self.totals.versions
     }
 
-    /// Writes what is waiting, the filter, the page index and the footer, and syncs the file. The name in
-    /// the directory becomes durable with the manifest commit that names the segment. A failed
-    /// sync gives [`StoreError::Poisoned`].
+    /// Writes what is waiting, the filter, the page index and the footer. The file is yet to be synced; its name in
+    /// the directory becomes durable with the manifest commit that names the segment.
     ///
     /// # Panics
     /// When no version was added.
@@ -192,12 +193,12 @@ impl SegmentWriter {
             .map_or_else(Vec::new, FilterBuilder::finish);
         let (end, checksum) = self.write_end(&filter)?;
         let info = self.info(checksum);
-        self.file.finish()?;
         Ok(FinishedSegment {
             info,
             filter,
             end,
             encoder: self.encoder,
+            unsynced: UnsyncedFiles::of(self.file.finish()),
         })
     }
 
@@ -411,15 +412,14 @@ impl UnfinishedFile {
             .map_err(|error| io_failed("write", &self.path, &error))
     }
 
-    /// Syncs the file: from now on it stays.
-    fn finish(&mut self) -> Result<(), StoreError> {
-        let file = self.file.as_mut().expect("a file until finished");
-        if !museum::shows(Exhibit::SegmentUnsynced) {
-            file.sync()
-                .map_err(|error| sync_failed(&self.path, &error))?;
+    /// Everything is written: from now on the file stays.
+    fn finish(&mut self) -> UnsyncedFile {
+        let mut file = self.file.take().expect("a file until finished");
+        file.will_sync();
+        UnsyncedFile {
+            path: self.path.clone(),
+            file,
         }
-        self.file = None;
-        Ok(())
     }
 }
 
