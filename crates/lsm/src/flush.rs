@@ -5,18 +5,19 @@
 //! 2. Freeze: every tree's open runs become frozen, together with those that an earlier, failed
 //!    flush left. Versions above the captured position may be among them (a large transaction
 //!    that is still going on); they are written, but not published.
-//! 3. Write each tree's frozen runs as one new disk run. Files are synced many at a time: for the first the file system
-//!    writes down what it knows of all. Where merges are far behind, a short
-//!    one comes first: so whoever adds runs is slowed down, and through the flush the writer.
-//! 4. Commit one manifest edit: all new runs, truncations, the captured position and metadata.
+//! 3. Where merges of a tree are far behind, a short one comes first: so whoever adds runs is slowed down, and through
+//!    the flush the writer.
+//! 4. Write each tree's frozen runs as one new disk run. Files are synced many at a time: for the first the file system
+//!    writes down what it knows of all.
+//! 5. Commit one manifest edit: all new runs, truncations, the captured position and metadata.
 //!    Recovery gives exactly that position in all trees.
-//! 5. Swap each tree's frozen runs for its new disk run.
+//! 6. Swap each tree's frozen runs for its new disk run.
 //!
 //! A failure before the commit leaves the frozen runs where they are, readable; the next flush
 //! writes them again with whatever has arrived since.
 //!
 //! A policy that is a baseline may have a tree's frozen runs merged with all of its newest disk run
-//! (its *target*), which gets the output in 4. and 5.
+//! (its *target*), which gets the output in 5. and 6.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -120,16 +121,34 @@ impl Store {
             .into_iter()
             .map(|tree| (self.freeze(&tree), tree))
             .collect();
+        self.memory.begin_flush(self.factory.env.clock.monotonic());
+        let result = self.flush_frozen(frozen, published, retention);
+        let now = self.factory.env.clock.monotonic();
+        self.memory.end_flush(now, result.is_ok());
+        result
+    }
+
+    fn flush_frozen(
+        &self,
+        frozen: Vec<(Arc<Version>, Arc<Tree>)>,
+        published: Published,
+        retention: &Retention,
+    ) -> Result<(), StoreError> {
+        // All before anything is written: the writer has the most room then.
+        for (frozen, tree) in &frozen {
+            if !frozen.frozen.is_empty() {
+                self.relieve(tree)?;
+            }
+        }
+        let clock = &self.factory.env.clock;
+        self.memory.begin_writing(clock.monotonic());
         let mut flushed = Vec::new();
         let mut bytes_before = 0;
         let mut unsynced = UnsyncedFiles::default();
-        self.memory.note_written(0);
         for (frozen, tree) in frozen {
-            if !frozen.frozen.is_empty() {
-                self.relieve(&tree)?;
-            }
             let mut part = self.write_tree(tree, &frozen, retention, bytes_before)?;
             bytes_before += memory_bytes(&frozen.frozen);
+            self.memory.note_written(bytes_before);
             unsynced.append(part.written.unsynced())?;
             flushed.push(part);
         }

@@ -56,6 +56,7 @@ mod tree;
 mod version;
 mod visibility;
 mod warming;
+mod writer_pace;
 
 pub mod error;
 pub mod filtered_scan;

@@ -5,38 +5,19 @@
 //!
 //! A flush freezes a third of the budget and gives it back in one piece at its end. The other two
 //! thirds take what arrives in the meantime, twice as much as usual: a disk may stand still for 300
-//! ms when a file is synced. Where that is not enough the writer goes in step with the flush, so
-//! that it is slowed down a little for long instead of stopped at the end (the spring of bLSM:
-//! Sears and Ramakrishnan, SIGMOD 2012, section 4):
-//!
-//! ```text
-//! written │██████████░░░░░░░░░░│ of the frozen bytes
-//!    open │███████████████▒▒░░░│ of the room beside them: the writer is ahead by ▒
-//! ```
-//!
-//! A batch then waits the longer the further the writer is ahead, and the less room is left: nearly
-//! not at all in the beginning, and as long as it takes at the end.
+//! ms when a file is synced. Where that is not enough, [`WriterPace`] slows the writer down before there is no more
+//! room, where it stops.
 //!
 //! A baseline has two halves instead, and the writer stops where both are full.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use crate::policy::MergePolicy;
 use crate::signal::Signal;
-
-/// By how much of the room the writer may be ahead when a flush begins. It loses its lead on the
-/// way: a lead at the end would be waited for in one piece.
-const WRITER_LEAD: f64 = 0.25;
-
-/// What writing all frozen rows is of a flush; the rest is to sync and commit.
-const WRITING_SHARE: f64 = 0.9;
-
-/// How long a batch waits where the writer is ahead by as much as there is room left.
-const WAIT: Duration = Duration::from_millis(1);
-
-/// How long at most, before it looks again.
-const WAIT_MAX: Duration = Duration::from_millis(100);
+use crate::writer_pace::WriterPace;
 
 /// Open runs are flushed when they are this part of the budget.
 const FLUSHED_PART: usize = 3;
@@ -47,12 +28,11 @@ const FLUSHED_PART_UNPACED: usize = 2;
 /// Counts bytes of memory runs against a maximum.
 pub(crate) struct MemoryBudget {
     max: usize,
-    is_paced: bool,
     open: AtomicUsize,
     frozen: AtomicUsize,
-    /// Of the frozen bytes, those that the flush under way has written.
-    written: AtomicUsize,
-    /// Told when memory is freed.
+    /// `None`: the writer is not slowed down.
+    pace: Option<Mutex<WriterPace>>,
+    /// Told when memory is freed, and when a flush ends.
     pub freed: Signal,
 }
 
@@ -61,10 +41,9 @@ impl MemoryBudget {
     pub fn new(max: usize, policy: MergePolicy) -> Self {
         Self {
             max,
-            is_paced: !policy.has_double_buffer(),
             open: AtomicUsize::new(0),
             frozen: AtomicUsize::new(0),
-            written: AtomicUsize::new(0),
+            pace: (!policy.has_double_buffer()).then(|| Mutex::new(WriterPace::new(max))),
             freed: Signal::default(),
         }
     }
@@ -81,9 +60,9 @@ impl MemoryBudget {
 
     /// Open runs of so many bytes are a full C0.
     pub fn full_c0(&self) -> usize {
-        let part = match self.is_paced {
-            true => FLUSHED_PART,
-            false => FLUSHED_PART_UNPACED,
+        let part = match self.pace {
+            Some(_) => FLUSHED_PART,
+            None => FLUSHED_PART_UNPACED,
         };
         self.max / part
     }
@@ -93,32 +72,54 @@ impl MemoryBudget {
         self.used() > self.max
     }
 
-    /// How long the next batch should wait at most for the flush to get on; zero if the writer is
-    /// not ahead of it.
-    pub fn wait_max(&self) -> Duration {
-        if !self.is_paced {
-            return Duration::ZERO;
-        }
+    /// A flush of what is frozen begins.
+    pub fn begin_flush(&self, now: Duration) {
         let frozen = self.frozen.load(Ordering::Relaxed);
-        let room = self.max.saturating_sub(frozen).max(1);
-        let open = self.open.load(Ordering::Relaxed) as f64 / room as f64;
-        let written = match frozen {
-            0 => 1.0,
-            _ => WRITING_SHARE * self.written.load(Ordering::Relaxed) as f64 / frozen as f64,
-        };
-        let ahead = open - (written + WRITER_LEAD * (1.0 - written));
-        if ahead <= 0.0 {
-            return Duration::ZERO;
+        let open = self.open.load(Ordering::Relaxed);
+        if let Some(pace) = &self.pace {
+            pace.lock().begin_flush(now, frozen, open);
         }
-        let left = (1.0 - open).max(f64::EPSILON);
-        Duration::try_from_secs_f64(WAIT.as_secs_f64() * ahead / left)
-            .map_or(WAIT_MAX, |wait| wait.min(WAIT_MAX))
+    }
+
+    /// The flush under way is about to write its first byte.
+    pub fn begin_writing(&self, now: Duration) {
+        if let Some(pace) = &self.pace {
+            pace.lock().begin_writing(now);
+        }
     }
 
     /// The flush under way has written so many of the frozen bytes.
     pub fn note_written(&self, bytes: usize) {
-        self.written.store(bytes, Ordering::Relaxed);
-        self.freed.notify();
+        if let Some(pace) = &self.pace {
+            pace.lock().note_written(bytes);
+        }
+    }
+
+    /// The flush is over.
+    pub fn end_flush(&self, now: Duration, succeeded: bool) {
+        if let Some(pace) = &self.pace {
+            pace.lock().end_flush(now, succeeded);
+            self.freed.notify();
+        }
+    }
+
+    /// How long the next batch should wait, unless the flush ends before.
+    pub fn wait(&self, now: Duration) -> Duration {
+        let open = self.open.load(Ordering::Relaxed);
+        let pace = self.pace.as_ref();
+        pace.map_or(Duration::ZERO, |pace| pace.lock().wait(now, open))
+    }
+
+    /// Whether the writer waits while a flush writes.
+    pub fn holds_writer(&self, now: Duration) -> bool {
+        let pace = self.pace.as_ref();
+        pace.is_some_and(|pace| pace.lock().holds(now))
+    }
+
+    /// Whether the writer is to keep the pace of a flush.
+    pub fn is_flushed(&self) -> bool {
+        let pace = self.pace.as_ref();
+        pace.is_some_and(|pace| pace.lock().has_flush())
     }
 
     /// Whether open runs should be flushed to make room.
@@ -147,7 +148,6 @@ impl MemoryBudget {
 
     /// Frozen runs left their tree.
     pub fn free(&self, bytes: usize) {
-        self.written.store(0, Ordering::Relaxed);
         self.frozen.fetch_sub(bytes, Ordering::Relaxed);
         self.freed.notify();
     }
@@ -158,28 +158,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_writer_waits_the_longer_the_further_it_is_ahead_of_a_flush() {
+    fn the_writer_keeps_the_pace_of_a_flush_and_stops_where_there_is_no_more_room() {
         let budget = MemoryBudget::new(1_000, MergePolicy::SizeTiered);
+        let seconds = Duration::from_secs;
         budget.open(500);
-        assert!(budget.wait_max().is_zero(), "no flush is going on");
+        assert!(budget.wait(seconds(1)).is_zero(), "no flush is going on");
         budget.freeze(500);
-        budget.open(125);
-        assert!(budget.wait_max().is_zero(), "the lead is a quarter of 500");
-        budget.open(5);
-        let little = budget.wait_max();
-        budget.open(95);
-        let much = budget.wait_max();
-        assert!(
-            Duration::ZERO < little && little < much,
-            "{little:?} {much:?}"
-        );
-        budget.note_written(300);
-        assert!(budget.wait_max().is_zero(), "the flush has got on");
+        budget.begin_flush(seconds(1));
+        budget.open(400);
+        budget.note_written(100);
+        let later = Duration::from_millis(1_020);
+        assert!(!budget.wait(later).is_zero() && budget.is_flushed());
         assert!(!budget.is_exceeded());
-        budget.open(276);
+        budget.open(101);
         assert!(budget.is_exceeded());
         budget.free(500);
-        assert!(!budget.is_exceeded() && budget.wait_max().is_zero());
+        budget.end_flush(seconds(3), true);
+        assert!(!budget.is_exceeded() && !budget.is_flushed());
+        assert!(budget.wait(seconds(3)).is_zero());
     }
 
     #[test]
@@ -191,8 +187,8 @@ mod tests {
         assert!(budget.wants_flush());
         budget.freeze(501);
         budget.open(499);
-        assert!(budget.wait_max().is_zero() && !budget.is_exceeded());
+        assert!(!budget.is_flushed() && !budget.is_exceeded());
         budget.open(1);
-        assert!(budget.wait_max().is_zero() && budget.is_exceeded());
+        assert!(budget.wait(Duration::ZERO).is_zero() && budget.is_exceeded());
     }
 }

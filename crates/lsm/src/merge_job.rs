@@ -86,6 +86,7 @@ impl Store {
                 return Ok(false);
             }
             self.trim_buffers_if_due();
+            self.rest(&mut way);
             if installs_steps {
                 self.make_way(&mut way)?;
             }

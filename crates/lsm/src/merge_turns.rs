@@ -4,7 +4,11 @@
 //!    what the policy chooses.
 //! 2. One thread does all merges, and a large one takes a minute. So between two batches a merge makes
 //!    way for much smaller ones that have become due, most of them of other trees, for half of the time.
-//! 3. A flush merges the newest runs of a tree that has far too many before it adds another one: merges
+//! 3. While a flush writes and the writer waits for it, a merge rests for as long as it went on. Where processors are
+//!    short it would take what the writer leaves to the flush, so that the flush is no faster, the writer waits longer,
+//!    and merges, having more time, merge less at once: 40 million weather rows went in at 3.35 instead of 3.55 million a
+//!    second.
+//! 4. A flush merges the newest runs of a tree that has far too many before it adds another one: merges
 //!    have the lower priority, and would never catch up with a writer who needs all processors.
 
 use std::cmp::Reverse;
@@ -37,6 +41,9 @@ const RELIEF_RUNS_MIN: usize = 4;
 /// A merge makes way for others that are so many times smaller.
 const SMALLER_TIMES: u64 = 4;
 
+/// A merge rests for so long at a time: longer than its batches take, shorter than a writer's wait that matters.
+const REST_MAX: Duration = Duration::from_millis(20);
+
 /// A merge makes way for one part in so many of its time.
 const WAY_SHARE: u32 = 2;
 
@@ -50,6 +57,8 @@ pub(crate) struct Way {
     started: Duration,
     /// The time that others took of it.
     made: Duration,
+    /// When it went on after its last rest, or would have rested.
+    resumed: Duration,
 }
 
 impl Way {
@@ -155,12 +164,26 @@ impl Store {
 
     /// What a merge of so many bytes that begins now knows of those for which it will make way.
     pub(crate) fn begin_way(&self, bytes: u64) -> Way {
+        let now = self.factory.env.clock.monotonic();
         Way {
             bytes,
             flushed_us: self.flushed_us.load(Ordering::Relaxed),
-            started: self.factory.env.clock.monotonic(),
+            started: now,
             made: Duration::ZERO,
+            resumed: now,
         }
+    }
+
+    /// Leaves the processors to the flush for which the writer waits, if it does.
+    pub(crate) fn rest(&self, way: &mut Way) {
+        let clock = &self.factory.env.clock;
+        let now = clock.monotonic();
+        if self.memory.holds_writer(now) {
+            let rest = now.saturating_sub(way.resumed).min(REST_MAX);
+            let is_over = || !self.memory.is_flushed() || self.is_stopping();
+            self.memory.freed.wait_until(rest, is_over);
+        }
+        way.resumed = clock.monotonic();
     }
 
     /// Lets smaller merges go first that have become due since the last call: those of small trees

@@ -305,8 +305,8 @@ impl Store {
     pub fn wait_for_memory(&self, timeout: Duration) -> Result<bool, StoreError> {
         let is_over = || self.is_stopping() || self.is_poisoned();
         let freed = &self.memory.freed;
-        let in_step = || self.memory.wait_max().is_zero() || is_over();
-        freed.wait_until(timeout.min(self.memory.wait_max()), in_step);
+        let wait = self.memory.wait(self.factory.env.clock.monotonic());
+        freed.wait_until(timeout.min(wait), || !self.memory.is_flushed() || is_over());
         freed.wait_until(timeout, || !self.memory.is_exceeded() || is_over());
         self.check_poison()?;
         Ok(!self.memory.is_exceeded())
