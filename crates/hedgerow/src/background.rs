@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lsm::{Store, StoreError, Work};
+use lsm::{STATEMENT_NICENESS, Store, StoreError, Work};
 use parking_lot::Mutex;
 use replication::source::Spawner;
 
@@ -13,10 +13,6 @@ use replication::source::Spawner;
 const IDLE: Duration = Duration::from_secs(1);
 /// Pause before work that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// Niceness of threads that run statements: where processors are short, what the source has sent goes first, two to
-/// one, and statements go before merges ([`Work::niceness`]), three to two.
-const QUERY_NICENESS: i32 = 3;
 
 /// The first reason why the process cannot go on, shared by all threads.
 #[derive(Clone, Default)]
@@ -131,7 +127,7 @@ fn lower_priority(niceness: i32) {
 
 /// Lowers that of a thread that runs statements.
 pub fn lower_query_priority() {
-    lower_priority(QUERY_NICENESS);
+    lower_priority(STATEMENT_NICENESS);
 }
 
 struct Worker {

@@ -90,6 +90,6 @@ pub use scan_counts::{ScanCounts, ScanExtent};
 pub use segment::Zones;
 pub use snapshot::{HistoryHold, Snapshot};
 pub use stats::{ComponentStats, MergeState, StoreStats, TableStats};
-pub use store::{Durable, Store, Work};
+pub use store::{Durable, STATEMENT_NICENESS, Store, Work};
 pub use warming::Warming;
 pub use zone_filter::ZoneFilter;

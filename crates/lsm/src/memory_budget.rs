@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::policy::MergePolicy;
 use crate::signal::Signal;
@@ -72,54 +72,56 @@ impl MemoryBudget {
         self.used() > self.max
     }
 
+    fn pace(&self) -> Option<MutexGuard<'_, WriterPace>> {
+        self.pace.as_ref().map(Mutex::lock)
+    }
+
     /// A flush of what is frozen begins.
     pub fn begin_flush(&self, now: Duration) {
         let frozen = self.frozen.load(Ordering::Relaxed);
         let open = self.open.load(Ordering::Relaxed);
-        if let Some(pace) = &self.pace {
-            pace.lock().begin_flush(now, frozen, open);
+        if let Some(mut pace) = self.pace() {
+            pace.begin_flush(now, frozen, open);
         }
     }
 
     /// The flush under way is about to write its first byte.
     pub fn begin_writing(&self, now: Duration) {
-        if let Some(pace) = &self.pace {
-            pace.lock().begin_writing(now);
+        if let Some(mut pace) = self.pace() {
+            pace.begin_writing(now);
         }
     }
 
     /// The flush under way has written so many of the frozen bytes.
     pub fn note_written(&self, bytes: usize) {
-        if let Some(pace) = &self.pace {
-            pace.lock().note_written(bytes);
+        if let Some(mut pace) = self.pace() {
+            pace.note_written(bytes);
         }
     }
 
     /// The flush is over.
     pub fn end_flush(&self, now: Duration, succeeded: bool) {
-        if let Some(pace) = &self.pace {
-            pace.lock().end_flush(now, succeeded);
-            self.freed.notify();
+        if let Some(mut pace) = self.pace() {
+            pace.end_flush(now, succeeded);
         }
+        self.freed.notify();
     }
 
     /// How long the next batch should wait, unless the flush ends before.
     pub fn wait(&self, now: Duration) -> Duration {
         let open = self.open.load(Ordering::Relaxed);
-        let pace = self.pace.as_ref();
-        pace.map_or(Duration::ZERO, |pace| pace.lock().wait(now, open))
+        self.pace()
+            .map_or(Duration::ZERO, |mut pace| pace.wait(now, open))
     }
 
     /// Whether the writer waits while a flush writes.
     pub fn holds_writer(&self, now: Duration) -> bool {
-        let pace = self.pace.as_ref();
-        pace.is_some_and(|pace| pace.lock().holds(now))
+        self.pace().is_some_and(|pace| pace.holds(now))
     }
 
-    /// Whether the writer is to keep the pace of a flush.
-    pub fn is_flushed(&self) -> bool {
-        let pace = self.pace.as_ref();
-        pace.is_some_and(|pace| pace.lock().has_flush())
+    /// Whether there is a flush whose pace the writer has to keep.
+    pub fn is_flushing(&self) -> bool {
+        self.pace().is_some_and(|pace| pace.has_flush())
     }
 
     /// Whether open runs should be flushed to make room.
@@ -168,13 +170,13 @@ mod tests {
         budget.open(400);
         budget.note_written(100);
         let later = Duration::from_millis(1_020);
-        assert!(!budget.wait(later).is_zero() && budget.is_flushed());
+        assert!(!budget.wait(later).is_zero() && budget.is_flushing());
         assert!(!budget.is_exceeded());
         budget.open(101);
         assert!(budget.is_exceeded());
         budget.free(500);
         budget.end_flush(seconds(3), true);
-        assert!(!budget.is_exceeded() && !budget.is_flushed());
+        assert!(!budget.is_exceeded() && !budget.is_flushing());
         assert!(budget.wait(seconds(3)).is_zero());
     }
 
@@ -187,7 +189,7 @@ mod tests {
         assert!(budget.wants_flush());
         budget.freeze(501);
         budget.open(499);
-        assert!(!budget.is_flushed() && !budget.is_exceeded());
+        assert!(!budget.is_flushing() && !budget.is_exceeded());
         budget.open(1);
         assert!(budget.wait(Duration::ZERO).is_zero() && budget.is_exceeded());
     }

@@ -6,8 +6,7 @@
 //!    way for much smaller ones that have become due, most of them of other trees, for half of the time.
 //! 3. While a flush writes and the writer waits for it, a merge rests for as long as it went on. Where processors are
 //!    short it would take what the writer leaves to the flush, so that the flush is no faster, the writer waits longer,
-//!    and merges, having more time, merge less at once: 40 million weather rows went in at 3.35 instead of 3.55 million a
-//!    second.
+//!    and merges, having more time, merge less at once (decision 0013).
 //! 4. A flush merges the newest runs of a tree that has far too many before it adds another one: merges
 //!    have the lower priority, and would never catch up with a writer who needs all processors.
 
@@ -180,7 +179,7 @@ impl Store {
         let now = clock.monotonic();
         if self.memory.holds_writer(now) {
             let rest = now.saturating_sub(way.resumed).min(REST_MAX);
-            let is_over = || !self.memory.is_flushed() || self.is_stopping();
+            let is_over = || !self.memory.is_flushing() || self.is_stopping();
             self.memory.freed.wait_until(rest, is_over);
         }
         way.resumed = clock.monotonic();

@@ -86,6 +86,10 @@ pub enum Work {
     Merge,
 }
 
+/// Niceness of threads that run statements: where processors are short, what the source has sent goes first, two to
+/// one, and statements go before merges ([`Work::niceness`]), three to two.
+pub const STATEMENT_NICENESS: i32 = 3;
+
 impl Work {
     /// Niceness of a thread that does it where processors are short. What the source has sent should
     /// become durable beside any number of statements, so flushes are as good as they are: with
@@ -306,7 +310,9 @@ impl Store {
         let is_over = || self.is_stopping() || self.is_poisoned();
         let freed = &self.memory.freed;
         let wait = self.memory.wait(self.factory.env.clock.monotonic());
-        freed.wait_until(timeout.min(wait), || !self.memory.is_flushed() || is_over());
+        freed.wait_until(timeout.min(wait), || {
+            !self.memory.is_flushing() || is_over()
+        });
         freed.wait_until(timeout, || !self.memory.is_exceeded() || is_over());
         self.check_poison()?;
         Ok(!self.memory.is_exceeded())

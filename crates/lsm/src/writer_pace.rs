@@ -28,8 +28,7 @@ const SPARE_SHARE: f64 = 1.0 / 7.0;
 
 /// How much faster bytes may come than the room lasts. With 1, a writer that is no faster than its flushes is held as
 /// well, and merges take what it leaves of the processors: weather rows went in at 3.48 instead of 3.79 million a second
-/// (3.91 if nothing was held; medians of three), and changes of 200 tables, which flushes cannot keep up with, at 173,000
-/// instead of 185,000.
+/// (3.91 if nothing was held; medians of three, decision 0013).
 const HASTE: f64 = 2.0;
 
 /// What writing all frozen rows is of a flush; the rest is to sync and commit.
@@ -38,7 +37,7 @@ const WRITING_SHARE: f64 = 0.9;
 /// A shorter wait is put off: waking up takes a tenth of it.
 const WAIT_MIN: Duration = Duration::from_micros(500);
 
-/// What a batch waits at most: where there is no more room, that of the flush's end.
+/// A batch is not held for longer, however little room is left: where there is none it waits for the flush to end.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Nothing is learned from a flush of less than this part of the budget: it takes as long for a few rows as for none.
@@ -133,7 +132,7 @@ impl WriterPace {
         self.flush.is_some()
     }
 
-    /// Whether the writer waits while a flush writes.
+    /// Whether the writer waits while a flush writes. What a flush does before may be a merge, which must not rest then.
     pub fn holds(&self, now: Duration) -> bool {
         let flush = self.flush.as_ref();
         flush.is_some_and(|flush| flush.writing_begun.is_some()) && self.due > now

@@ -10,7 +10,8 @@ use contender::caching::{
 };
 use env::{Env, RealClock};
 use lsm::{
-    BufferOptions, CachePolicy, KeyRange, MergePolicy, ScanRequest, Store, StoreOptions, Warming,
+    BufferOptions, CachePolicy, KeyRange, MergePolicy, STATEMENT_NICENESS, ScanRequest, Store,
+    StoreOptions, Warming,
 };
 use parking_lot::Mutex;
 use types::key::SortKey;
@@ -171,12 +172,9 @@ fn schema() -> TableSchema {
     }
 }
 
-/// Niceness of threads that run statements in `hedgerow serve`.
-const STATEMENT_NICENESS: i32 = 3;
-
 impl CachedStore for HedgerowSide {
     fn begin_reading(&self) -> Result<()> {
-        // On Linux, no process means this thread.
+        // As in `hedgerow serve`. On Linux, no process means this thread.
         Ok(rustix::process::setpriority_process(
             None,
             STATEMENT_NICENESS,

@@ -76,6 +76,10 @@ impl WritableFile for MeteredFile {
         self.file.append(bytes)
     }
 
+    fn will_sync(&mut self) {
+        self.file.will_sync();
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync()
     }
