@@ -15,6 +15,8 @@
 
 use std::time::Duration;
 
+use types::CommitPosition;
+
 /// An alarm is raised when less than one part in so many of the limit is left.
 const LEFT_PARTS: u64 = 4;
 
@@ -34,6 +36,8 @@ pub struct SlotStatus {
     pub retained_bytes: u64,
     /// Log that may still be written before the slot can be lost, bytes; `None` without a limit.
     pub safe_bytes: Option<u64>,
+    /// Where the source's log ends.
+    pub log_end: CommitPosition,
     /// What is wrong, in a word.
     pub alarm: Option<SlotAlarm>,
     /// When this was seen, on the monotonic clock.
@@ -116,6 +120,7 @@ mod tests {
             active: true,
             retained_bytes,
             safe_bytes,
+            log_end: CommitPosition::ZERO,
             alarm: None,
             seen_at: Duration::ZERO,
         }

@@ -329,6 +329,11 @@ impl SourceHandle {
         self.told.lock().slot = slot;
     }
 
+    /// Where the source's log ended when its slot was looked at last.
+    pub fn log_end(&self) -> Option<CommitPosition> {
+        self.told.lock().slot.as_ref().map(|slot| slot.log_end)
+    }
+
     /// The log cannot be followed any further. Nothing newer will come, so nobody waits for it.
     pub fn set_stale(&self, reason: String) {
         self.set_state(SourceState::Stale, Some(reason));

@@ -7,6 +7,7 @@ use testbed::patience::wait_at_most;
 use testbed::{Hedgerow, PostgresServer};
 
 use super::{DATABASE, LIMIT, Plan};
+use crate::replica::wait_until_active;
 
 /// Updates in one transaction.
 const UPDATES_PER_TRANSACTION: u64 = 100;
@@ -68,13 +69,7 @@ impl<'a> Drain<'a> {
         let end = "select (pg_current_wal_flush_lsn() - '0/0')::int8";
         let end: i64 = client.query_one(end, &[])?.get(0);
         hedgerow.start_again()?;
-        wait_at_most(LIMIT, "hedgerow to connect", || {
-            let row = client.query_one(
-                "select active from pg_replication_slots where slot_name = $1",
-                &[&self.slot],
-            )?;
-            Ok(row.get::<_, bool>(0).then_some(()))
-        })?;
+        wait_until_active(&mut client, &self.slot)?;
         let started = Instant::now();
         wait_at_most(LIMIT, "hedgerow to drain the backlog", || {
             ensure!(

@@ -280,11 +280,12 @@ fn rate(backlog: &Backlog, share: f64, elapsed: Duration) -> f64 {
     changes * share / elapsed.as_secs_f64()
 }
 
-/// Waits until the slot is in use: the contender has begun to drain.
-fn wait_until_active(publisher: &mut postgres::Client, slot: &str) -> Result<()> {
+/// Waits until the slot is in use, or a copy of it: the contender has begun to drain.
+pub(crate) fn wait_until_active(publisher: &mut postgres::Client, slot: &str) -> Result<()> {
     testbed::patience::wait_for(&format!("slot {slot} to be in use"), || {
         let row = publisher.query_one(
-            "select active from pg_replication_slots where slot_name = $1",
+            "select coalesce(bool_or(active), false) from pg_replication_slots
+             where starts_with(slot_name::text, $1)",
             &[&slot],
         )?;
         Ok(row.get::<_, bool>(0).then_some(()))

@@ -21,6 +21,9 @@ const STEPS: usize = 120;
 const SAMPLES: u64 = 20;
 /// One is taken after so many transactions.
 const TRANSACTIONS_A_SAMPLE: u64 = 3;
+/// Log that makes a backlog and is for nobody, 70 MiB.
+const FILL: &str = "select count(pg_logical_emit_message(false, 'fill', repeat('x', 1 << 20)))
+     from generate_series(1, 70)";
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -122,7 +125,13 @@ impl Followed {
             }
             Step::Restart => {
                 say(|| "the replica is killed and started again".to_owned());
-                self.replica.kill_and_restart()
+                self.replica.hedgerow.kill()?;
+                if self.seed.is_multiple_of(2) {
+                    // What it has to read once more comes by statement.
+                    self.replica.at_source(FILL)?;
+                }
+                self.replica.hedgerow.start_again()?;
+                self.replica.hedgerow.wait_ready()
             }
             Step::Compare(changes) => self.compare(&changes, tables),
         }

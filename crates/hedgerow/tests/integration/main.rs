@@ -2,6 +2,7 @@
 //!
 //! One test binary, one module a subject. Every test has servers of its own.
 
+mod backlog;
 mod bad_page;
 mod clients;
 mod copy;

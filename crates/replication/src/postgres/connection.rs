@@ -108,6 +108,14 @@ impl ConnectionError {
         }
     }
 
+    /// Whether the session is gone, as opposed to a statement that was refused.
+    pub fn ended_session(&self) -> bool {
+        match self {
+            Self::Lost(_) => true,
+            error => error.code().is_some_and(|code| code.starts_with("57P")),
+        }
+    }
+
     /// The SQLSTATE, where the server reported one.
     pub fn code(&self) -> Option<&str> {
         match self {
@@ -352,7 +360,8 @@ impl Connection {
         self.flush()
     }
 
-    fn send_query(&mut self, sql: &str) -> Result<(), ConnectionError> {
+    /// Sends statements without waiting; read the answers with [`Self::buffered_frame`] and [`Self::fill`].
+    pub fn send_query(&mut self, sql: &str) -> Result<(), ConnectionError> {
         frontend::query(sql, &mut self.output)?;
         self.flush()
     }
@@ -422,6 +431,12 @@ impl Connection {
             tag,
             body: &self.input[body],
         }))
+    }
+
+    /// What the next message is, if all of it has been received.
+    pub fn next_tag(&self) -> Result<Option<u8>, ConnectionError> {
+        let is_whole = self.has_frame()?;
+        Ok(is_whole.then(|| self.input[self.pending.start]))
     }
 
     /// Whether a whole message has been received.

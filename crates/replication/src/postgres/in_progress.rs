@@ -62,6 +62,11 @@ impl InProgress {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.block.is_none() && self.spools.is_empty()
+    }
+
     /// Forgets all of them: the connection was lost, and they are sent again.
     pub fn reconnect(&mut self) {
         self.spools.clear();

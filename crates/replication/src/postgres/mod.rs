@@ -18,11 +18,13 @@
 //! * [`shape`]: what becomes of a table that changed its shape; [`describe`]: the source's catalog,
 //!   asked while the log is followed; [`drift`]: what changes there without a word in the log; [`resync`]: the copy of one table meanwhile;
 //!   [`repair`]: which damaged tables are copied so.
-//! * [`stream`]: the socket thread that follows the log; [`pace`]: when it reads.
+//! * [`stream`]: the socket thread that follows the log; [`link`]: the two ways on which messages come;
+//!   [`pace`]: when a stream is read; [`backlog`]: statements that read what has piled up.
 //! * [`source`]: all of it as a [`crate::source::Source`].
 //! * [`digest`]: order-independent digests of tables.
 //! * [`verify`]: proof that the copy equals the source at one position.
 
+mod backlog;
 pub mod catalog;
 pub mod certificate_hash;
 mod changes;
@@ -39,6 +41,7 @@ pub mod gap;
 mod hidden_key;
 mod in_progress;
 mod initial_copy;
+mod link;
 
 #[cfg(test)]
 mod messages;

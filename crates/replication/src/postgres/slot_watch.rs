@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use env::Clock;
+use types::CommitPosition;
 
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, literal};
@@ -141,10 +142,11 @@ fn read_slot(
 ) -> Result<SlotStatus, ConnectionError> {
     let rows = connection.query(&format!(
         "SELECT wal_status, to_jsonb(s) ->> 'invalidation_reason', active, \
-         greatest(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
-         ELSE pg_current_wal_lsn() END, restart_lsn), 0)::bigint, \
-         CASE WHEN safe_wal_size < 0 THEN 0 ELSE safe_wal_size END \
-         FROM pg_replication_slots s WHERE slot_name = {}",
+         greatest(pg_wal_lsn_diff(log_end, restart_lsn), 0)::bigint, \
+         CASE WHEN safe_wal_size < 0 THEN 0 ELSE safe_wal_size END, coalesce(log_end, '0/0') \
+         FROM pg_replication_slots s, (SELECT CASE WHEN pg_is_in_recovery() \
+         THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END) l (log_end) \
+         WHERE slot_name = {}",
         literal(&config.slot)
     ))?;
     let Some(row) = rows.first() else {
@@ -155,6 +157,7 @@ fn read_slot(
             active: false,
             retained_bytes: 0,
             safe_bytes: None,
+            log_end: CommitPosition::ZERO,
             alarm: None,
             seen_at: Duration::ZERO,
         });
@@ -169,6 +172,7 @@ fn read_slot(
         // A lost slot keeps nothing.
         retained_bytes: number(3)?.unwrap_or(0),
         safe_bytes: number(4)?,
+        log_end: row.parse(5)?,
         alarm: None,
         seen_at: Duration::ZERO,
     })

@@ -124,6 +124,11 @@ impl Spools {
         self.open.remove(&transaction)
     }
 
+    /// Whether no transaction is in progress.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Forgets all transactions: they are sent again.
     pub fn clear(&mut self) {
         self.open.clear();

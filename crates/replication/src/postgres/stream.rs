@@ -13,6 +13,11 @@
 //! [`super::in_progress`]) until they commit. Should the spools become too large, the stream begins
 //! again without that, and the server keeps them instead.
 //!
+//! Where much has piled up at the source, it is read by statement first (see [`super::backlog`]), and the
+//! stream begins at its end; a stream that falls far behind is left for that between two transactions. The
+//! stream is what remains where the source refuses such statements, and where a large transaction is in
+//! progress.
+//!
 //! A lost connection is made again with growing, jittered pauses, and everything that could
 //! mean a gap is checked before a single change is read (see [`super::slot`]).
 //!
@@ -26,12 +31,14 @@ use rand::Rng;
 use types::{ChangeBatch, CommitPosition};
 
 use super::POSTGRES_EPOCH_US;
+use super::backlog::{BACKLOG_BYTES_MIN, Backlog, BacklogOrder};
 use super::changes::{Changes, ChangesError, CopyOrder};
 use super::config::PostgresConfig;
-use super::connection::{Connection, ConnectionError, Frame, Mode, literal, server_error};
+use super::connection::{Connection, ConnectionError, Mode, literal};
 use super::in_progress::{CommittedSpool, InProgress, InProgressError, Taken};
+use super::link::{Link, LinkError};
 use super::pace::{self, Pace};
-use super::pgoutput::{DecodeError, Wrapper, status_update, unwrap};
+use super::pgoutput::{Wrapper, status_update};
 use super::repair::Repairs;
 use super::resync::{CopyReport, CopyTurns, Resyncs, TableCopy};
 use super::slot::{self, CheckError};
@@ -62,6 +69,11 @@ const COMPARE_INTERVAL: Duration = Duration::from_secs(20);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The longest pause before a lost connection is made again.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// A stream that is so many bytes of log behind is left for statements: more than a checkpoint or a second of
+/// load, as it takes a new connection.
+const FAR_BEHIND_BYTES: u64 = 4 * BACKLOG_BYTES_MIN;
+/// A source that has refused a statement is not asked again so soon.
+const REFUSED_INTERVAL: Duration = Duration::from_secs(600);
 
 /// Why a connection's stream ended.
 #[derive(Debug, thiserror::Error)]
@@ -71,19 +83,15 @@ enum StreamError {
     #[error(transparent)]
     Changes(#[from] ChangesError),
     #[error(transparent)]
-    Decode(#[from] DecodeError),
+    Link(#[from] LinkError),
     #[error(transparent)]
     Check(#[from] CheckError),
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     #[error(transparent)]
     InProgress(#[from] InProgressError),
-    #[error("message {0:?} on the replication stream")]
-    Message(char),
     #[error("the server has not answered for {} seconds", SILENCE_MAX.as_secs())]
     Silent,
-    #[error("the server ended the replication stream")]
-    Ended,
     /// The apply loop has ended; it tells its own reason.
     #[error("the apply loop has ended")]
     ApplyEnded,
@@ -94,11 +102,13 @@ impl StreamError {
     fn passes(&self) -> bool {
         match self {
             Self::Connection(error)
+            | Self::Link(LinkError::Connection(error))
             | Self::Check(CheckError::Connection(error))
             | Self::Changes(ChangesError::Describe(error)) => error.passes(),
             // Without streaming the source keeps them itself, until they commit.
             Self::InProgress(InProgressError::Spool(_)) => true,
-            Self::Silent | Self::Ended => true,
+            // The stream does not need what is refused there.
+            Self::Link(LinkError::Backlog(_) | LinkError::Ended) | Self::Silent => true,
             _ => false,
         }
     }
@@ -108,6 +118,8 @@ impl StreamError {
             self,
             Self::ApplyEnded
                 | Self::Connection(ConnectionError::Stopped)
+                | Self::Link(LinkError::Connection(ConnectionError::Stopped))
+                | Self::Link(LinkError::Backlog(ConnectionError::Stopped))
                 | Self::Check(CheckError::Connection(ConnectionError::Stopped))
                 | Self::Changes(ChangesError::Describe(ConnectionError::Stopped))
         )
@@ -134,6 +146,10 @@ pub struct Stream<'a> {
     followed: bool,
     /// Whether the server sends transactions that are in progress.
     streaming: bool,
+    /// The backlog may be read by statement from here on, and
+    statements_from: u64,
+    /// from this time on.
+    statements_at: Duration,
     /// What the last batch ended with.
     sent: Start,
     last_sent_at: Duration,
@@ -172,6 +188,8 @@ impl<'a> Stream<'a> {
             in_progress: InProgress::new(spools),
             followed: false,
             streaming: true,
+            statements_from: 0,
+            statements_at: Duration::ZERO,
             config,
             state,
             feed,
@@ -218,11 +236,14 @@ impl<'a> Stream<'a> {
             self.feed
                 .status
                 .set_state(SourceState::Reconnecting, Some(error.to_string()));
-            if matches!(error, StreamError::InProgress(_)) {
-                self.streaming = false;
+            match error {
+                StreamError::InProgress(_) => self.streaming = false,
+                StreamError::Link(LinkError::Backlog(error)) if !error.ended_session() => {
+                    self.statements_at = self.feed.clock.monotonic() + REFUSED_INTERVAL;
+                }
+                _ => {}
             }
-            self.in_progress.reconnect();
-            self.changes.reconnect(self.sent.position, self.sent.resume);
+            self.forget_unsent();
             if self
                 .feed
                 .stop
@@ -235,31 +256,83 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Connects and follows the log until the connection is lost or we are told to stop.
+    /// Connects and follows the log, over one link after the other, until the connection is lost or we are told
+    /// to stop.
     fn follow(&mut self) -> Result<(), StreamError> {
-        let mut connection = self.connect()?;
-        self.followed = true;
-        self.feed.status.set_state(SourceState::CatchingUp, None);
-        self.last_heard_at = self.feed.clock.monotonic();
-        self.answer_due = true;
-        self.compare_tables()?;
-        self.send_what_must_go(&mut connection)?;
         while !self.feed.stop.is_set() {
-            self.take_in(&mut connection)?;
-            self.see_to_tables(&mut connection)?;
-            self.send_when_due()?;
-            self.report_when_due(&mut connection)?;
-            self.nap();
-            let bytes = connection.fill(self.patience())?;
-            let now = self.feed.clock.monotonic();
-            if bytes > 0 {
-                self.last_heard_at = now;
-                self.read_at = now + self.pace.nap_after(bytes);
-            } else if now - self.last_heard_at > SILENCE_MAX {
-                return Err(StreamError::Silent);
+            let mut link = self.connect()?;
+            self.followed = true;
+            self.feed.status.set_state(SourceState::CatchingUp, None);
+            self.last_heard_at = self.feed.clock.monotonic();
+            self.answer_due = true;
+            self.compare_tables()?;
+            self.send_what_must_go(&mut link)?;
+            while !self.is_link_done(&link) {
+                self.turn(&mut link)?;
+                if self.feed.stop.is_set() {
+                    return Ok(());
+                }
             }
+            if self.changes.can_cut() {
+                self.send_and_wait(&mut link)?;
+            }
+            self.forget_unsent();
         }
         Ok(())
+    }
+
+    /// One turn of the loop.
+    fn turn(&mut self, link: &mut Link) -> Result<(), StreamError> {
+        self.take_in(link)?;
+        self.see_to_tables(link)?;
+        self.send_when_due()?;
+        self.report_when_due(link)?;
+        self.nap();
+        let bytes = link.fill(self.patience())?;
+        let now = self.feed.clock.monotonic();
+        if bytes > 0 {
+            self.last_heard_at = now;
+            self.read_at = now + self.pace.nap_after(bytes);
+        } else if matches!(link, Link::Backlog(_)) {
+            // A stretch is decoded before its first byte comes; the kernel finds out if nobody is there.
+            self.last_heard_at = now;
+        } else if now - self.last_heard_at > SILENCE_MAX {
+            return Err(StreamError::Silent);
+        }
+        Ok(())
+    }
+
+    /// Whether to go on over another link: the backlog has been read, or the stream is far behind, between two
+    /// transactions.
+    fn is_link_done(&self, link: &Link) -> bool {
+        match link {
+            Link::Backlog(backlog) => {
+                backlog.is_over() || self.changes.last().0 < self.statements_from
+            }
+            Link::Stream(_) => {
+                let log_end = self.feed.status.log_end().map_or(0, |end| end.0);
+                let is_far_behind =
+                    self.changes.last().0.saturating_add(FAR_BEHIND_BYTES) < log_end;
+                is_far_behind
+                    && self.may_use_statements(self.changes.last().0)
+                    && self.changes.is_between_transactions()
+                    && self.in_progress.is_empty()
+            }
+        }
+    }
+
+    /// Whether what comes after `position` may be read by statement.
+    fn may_use_statements(&self, position: u64) -> bool {
+        // Without streaming the function would pile up a whole large transaction.
+        self.streaming
+            && position >= self.statements_from
+            && self.feed.clock.monotonic() >= self.statements_at
+    }
+
+    /// Whoever comes next sends again what has not gone out.
+    fn forget_unsent(&mut self) {
+        self.in_progress.reconnect();
+        self.changes.reconnect(self.sent.position, self.sent.resume);
     }
 
     /// Waits for the time of the next read; what was taken in meanwhile counts.
@@ -283,7 +356,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    fn connect(&mut self) -> Result<Connection, StreamError> {
+    fn connect(&mut self) -> Result<Link, StreamError> {
         let config = self.config;
         let mut connection = Connection::open(config, Mode::Replication, &self.feed.stop)?;
         let resume = CommitPosition(self.sent.resume);
@@ -295,6 +368,10 @@ impl<'a> Stream<'a> {
             .status
             .set_sent(CommitPosition(log_end.0.saturating_sub(1)));
         self.changes.log_ended_at(log_end);
+        let is_backlog = log_end.0 - resume.0 >= BACKLOG_BYTES_MIN;
+        if is_backlog && self.may_use_statements(resume.0) {
+            return self.read_backlog(log_end);
+        }
         self.set_pace(&mut connection)?;
         connection.copy_both(&format!(
             "START_REPLICATION SLOT \"{}\" LOGICAL {resume} (proto_version '2', \
@@ -304,15 +381,41 @@ impl<'a> Stream<'a> {
             literal(&super::connection::identifier(&self.state.publication))
         ))?;
         tracing::info!(source = self.feed.status.name(), %resume, "following the log");
-        Ok(connection)
+        Ok(Link::Stream(connection))
+    }
+
+    fn read_backlog(&mut self, log_end: CommitPosition) -> Result<Link, StreamError> {
+        let from = CommitPosition(self.sent.resume);
+        let order = BacklogOrder {
+            config: self.config,
+            publication: &self.state.publication,
+            from: from.0,
+            log_end: log_end.0,
+            durable: self.feed.confirmed.latest()?.resume,
+        };
+        let backlog = Backlog::begin(order, &self.feed.stop).map_err(LinkError::Backlog)?;
+        self.pace = Pace::new(false);
+        tracing::info!(source = self.feed.status.name(), %from, %log_end, "reading the backlog");
+        Ok(Link::Backlog(Box::new(backlog)))
     }
 
     /// Takes in every message that has been received.
-    fn take_in(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
-        while let Some(frame) = connection.buffered_frame()? {
-            match self.take_in_frame(frame)? {
-                None => self.send_what_must_go(connection)?,
-                Some(committed) => self.take_in_spool(&committed, connection)?,
+    fn take_in(&mut self, link: &mut Link) -> Result<(), StreamError> {
+        let is_backlog = matches!(link, Link::Backlog(_));
+        while let Some(wrapper) = link.next()? {
+            let stretch_end = match wrapper {
+                Wrapper::Keepalive { wal_end, .. } if is_backlog => wal_end,
+                _ => 0,
+            };
+            match self.take_in_wrapper(wrapper)? {
+                None => self.send_what_must_go(link)?,
+                Some(committed) => self.take_in_spool(&committed, link)?,
+            }
+            if stretch_end > 0 && !self.in_progress.is_empty() {
+                // The next stretch would have all of it again. The stream has all of it in progress, too, once
+                // it is here.
+                self.statements_from = stretch_end + 1;
+                break;
             }
         }
         let status = &self.feed.status;
@@ -325,13 +428,13 @@ impl<'a> Stream<'a> {
     }
 
     /// Sees to copies: of tables that are new, that were asked for, that are complete.
-    fn see_to_tables(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+    fn see_to_tables(&mut self, link: &mut Link) -> Result<(), StreamError> {
         while let Ok((table, outcome)) = self.reports.1.try_recv() {
             self.changes.copied(table, outcome)?;
         }
         while let Ok(request) = self.resyncs.receiver.try_recv() {
             let begun = self.changes.resync(&request.table)?;
-            self.send_what_must_go(connection)?;
+            self.send_what_must_go(link)?;
             // Who asked may have lost patience.
             _ = request
                 .answer
@@ -346,12 +449,12 @@ impl<'a> Stream<'a> {
         }
         self.changes.compare_partitions()?;
         self.changes.complete_copies()?;
-        self.send_what_must_go(connection)?;
-        self.see_to_projections(connection)
+        self.send_what_must_go(link)?;
+        self.see_to_projections(link)
     }
 
     /// Carries out wishes for projections where a transaction has ended.
-    fn see_to_projections(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+    fn see_to_projections(&mut self, link: &mut Link) -> Result<(), StreamError> {
         while let Some(request) = self.feed.catalog.projection_requests().next() {
             match self.changes.check_wish(&request.wish)? {
                 Ok(place) => self.wishes.push((request, place)),
@@ -371,7 +474,7 @@ impl<'a> Stream<'a> {
         {
             let begun = self.changes.carry_out_wish(&request.wish)?;
             // The batch arrives even if the connection is lost.
-            let sent = self.send_what_must_go(connection);
+            let sent = self.send_what_must_go(link);
             request.answer(begun);
             sent?;
         }
@@ -385,11 +488,11 @@ impl<'a> Stream<'a> {
     }
 
     /// Hands on what must not wait, and has the copies begin whose trees are in it.
-    fn send_what_must_go(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+    fn send_what_must_go(&mut self, link: &mut Link) -> Result<(), StreamError> {
         let mut lost = Ok(());
         while self.changes.must_cut() {
             // What follows belongs together: a lost connection must not come between.
-            lost = lost.and(self.send_and_wait(connection));
+            lost = lost.and(self.send_and_wait(link));
             for order in self.changes.take_copies() {
                 self.begin_copy(order);
             }
@@ -419,7 +522,7 @@ impl<'a> Stream<'a> {
     fn take_in_spool(
         &mut self,
         committed: &CommittedSpool,
-        connection: &mut Connection,
+        link: &mut Link,
     ) -> Result<(), StreamError> {
         let position = CommitPosition(committed.commit_position);
         self.changes.begin(position, committed.transaction)?;
@@ -428,39 +531,36 @@ impl<'a> Stream<'a> {
             while let Some(message) = messages.next_message().map_err(InProgressError::Spool)? {
                 self.changes.message(message)?;
                 if self.changes.must_cut() {
-                    self.send_what_must_go(connection)?;
-                    self.report_when_due(connection)?;
+                    self.send_what_must_go(link)?;
+                    self.report_when_due(link)?;
                 }
             }
         }
         self.changes
             .commit(position, committed.end, committed.commit_time)?;
-        self.send_what_must_go(connection)
+        self.send_what_must_go(link)
     }
 
     /// Takes a message in; a transaction that was sent in progress and has committed is the
     /// caller's to take in.
-    fn take_in_frame(&mut self, frame: Frame<'_>) -> Result<Option<CommittedSpool>, StreamError> {
-        match frame.tag {
-            b'd' => match unwrap(frame.body)? {
-                Wrapper::Data { position, payload } => {
-                    self.received = self.received.max(position);
-                    match self.in_progress.take(payload)? {
-                        Taken::Ordinary => self.changes.message(payload)?,
-                        Taken::Kept => {}
-                        Taken::Committed(committed) => return Ok(Some(committed)),
-                    }
+    fn take_in_wrapper(
+        &mut self,
+        wrapper: Wrapper<'_>,
+    ) -> Result<Option<CommittedSpool>, StreamError> {
+        match wrapper {
+            Wrapper::Data { position, payload } => {
+                self.received = self.received.max(position);
+                match self.in_progress.take(payload)? {
+                    Taken::Ordinary => self.changes.message(payload)?,
+                    Taken::Kept => {}
+                    Taken::Committed(committed) => return Ok(Some(committed)),
                 }
-                Wrapper::Keepalive { wal_end, reply } => {
-                    self.received = self.received.max(wal_end);
-                    self.changes.keepalive(wal_end);
-                    self.answer_due |= reply;
-                }
-            },
-            b'E' => return Err(server_error(frame.body).into()),
-            b'N' | b'S' => {}
-            b'c' | b'C' | b'Z' => return Err(StreamError::Ended),
-            tag => return Err(StreamError::Message(char::from(tag))),
+            }
+            Wrapper::Keepalive { wal_end, reply } => {
+                self.received = self.received.max(wal_end);
+                self.changes.keepalive(wal_end);
+                self.answer_due |= reply;
+            }
         }
         Ok(None)
     }
@@ -484,7 +584,7 @@ impl<'a> Stream<'a> {
 
     /// Hands a batch on, however long the apply loop takes, and keeps the connection alive. The
     /// batch arrives even if the connection is lost meanwhile: the stream goes on behind it.
-    fn send_and_wait(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+    fn send_and_wait(&mut self, link: &mut Link) -> Result<(), StreamError> {
         let mut batch = self.take_batch();
         let mut kept_alive = Ok(());
         loop {
@@ -497,7 +597,7 @@ impl<'a> Stream<'a> {
                 return Err(StreamError::ApplyEnded);
             }
             if kept_alive.is_ok() {
-                kept_alive = self.report_when_due(connection);
+                kept_alive = self.report_when_due(link);
             }
             self.last_heard_at = self.feed.clock.monotonic();
         }
@@ -529,7 +629,14 @@ impl<'a> Stream<'a> {
 
     /// Tells the server where we are, when it asks, when more is durable, and now and then;
     /// and asks for its position when it has nothing to send.
-    fn report_when_due(&mut self, connection: &mut Connection) -> Result<(), StreamError> {
+    fn report_when_due(&mut self, link: &mut Link) -> Result<(), StreamError> {
+        let connection = match link {
+            Link::Stream(connection) => connection,
+            Link::Backlog(backlog) => {
+                backlog.set_durable(self.feed.confirmed.latest()?.resume);
+                return Ok(());
+            }
+        };
         let now = self.feed.clock.monotonic();
         let interval = if self.feed.status.caught_up() {
             STATUS_INTERVAL
