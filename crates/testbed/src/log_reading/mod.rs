@@ -201,8 +201,11 @@ impl LogReading {
     /// What the slots have not told yet: the changes of each transaction, with the beginning of its commit.
     fn transactions(&mut self) -> Result<Vec<(CommitPosition, Vec<Change>)>> {
         let commits = self.commits()?;
-        let query =
-            format!("select lsn, data from pg_logical_slot_get_changes('{SLOT}', null, null)");
+        // Messages that no table is changed by only fill the log.
+        let query = format!(
+            "select lsn, data from pg_logical_slot_get_changes('{SLOT}', null, null)
+             where data not like 'message: %'"
+        );
         let mut transactions = Vec::new();
         let mut changes = Vec::new();
         for message in self.source.simple_query(&query)? {
