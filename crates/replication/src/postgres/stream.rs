@@ -69,8 +69,8 @@ const COMPARE_INTERVAL: Duration = Duration::from_secs(20);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The longest pause before a lost connection is made again.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// A stream that is so many bytes of log behind is left for statements: more than a checkpoint or a second of
-/// load, as it takes a new connection.
+/// A stream that is so many bytes of log behind is left for statements. That takes new connections, so it is
+/// more than a short burst leaves.
 const FAR_BEHIND_BYTES: u64 = 4 * BACKLOG_BYTES_MIN;
 /// A source that has refused a statement is not asked again so soon.
 const REFUSED_INTERVAL: Duration = Duration::from_secs(600);
