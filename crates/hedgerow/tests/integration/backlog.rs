@@ -7,7 +7,7 @@ use testbed::bank::single_value;
 use testbed::patience::wait_for;
 use testbed::postgres_server::Shutdown;
 
-use crate::replica::{DATABASE, Replica};
+use crate::replica::{DATABASE, Replica, fill_log};
 
 const SETUP: &str = "create table counted (id int primary key, n int, t text);
      create table grown (n int);
@@ -22,14 +22,12 @@ const BY_STATEMENT: &str = "reading the backlog";
 /// And where that is refused.
 const REFUSED: &str = "the backlog cannot be read by statement";
 
-/// About a mebibyte of log, of which nothing is for the replica.
-const FILL_MIB: &str = "select pg_logical_emit_message(false, 'fill', repeat('x', 1 << 20))";
-
 /// Small transactions all over `mib` mebibytes of log: rows changed, made, deleted, rolled back in part.
 fn write_backlog(source: &mut Client, mib: u32) -> Result<()> {
+    let fill = fill_log(1);
     for round in 0..mib {
         source.batch_execute(&format!(
-            "{FILL_MIB};
+            "{fill};
              begin; update counted set n = n + 1 where id % 20 = {round} % 20;
              savepoint s; delete from counted where id <= 1000; rollback to s;
              insert into grown select {round} from generate_series(1, 5); commit;

@@ -11,7 +11,7 @@ use testbed::history::{CONNECTIONS, History, Step};
 use testbed::log_reading::{LogReading, Sample};
 use testbed::patience::wait_for;
 
-use crate::replica::{DATABASE, Replica};
+use crate::replica::{DATABASE, Replica, fill_log};
 
 /// Histories in a usual run.
 const RUNS: u64 = 3;
@@ -21,9 +21,8 @@ const STEPS: usize = 120;
 const SAMPLES: u64 = 20;
 /// One is taken after so many transactions.
 const TRANSACTIONS_A_SAMPLE: u64 = 3;
-/// Log that makes a backlog and is for nobody, 70 MiB.
-const FILL: &str = "select count(pg_logical_emit_message(false, 'fill', repeat('x', 1 << 20)))
-     from generate_series(1, 70)";
+/// Log that makes a backlog, MiB.
+const BACKLOG_MIB: u32 = 70;
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -128,7 +127,7 @@ impl Followed {
                 self.replica.hedgerow.kill()?;
                 if self.seed.is_multiple_of(2) {
                     // What it has to read once more comes by statement.
-                    self.replica.at_source(FILL)?;
+                    self.replica.at_source(&fill_log(BACKLOG_MIB))?;
                 }
                 self.replica.hedgerow.start_again()?;
                 self.replica.hedgerow.wait_ready()

@@ -136,6 +136,14 @@ impl Replica {
     }
 }
 
+/// A statement that writes so many mebibytes of log of which nothing is for a replica.
+pub fn fill_log(mib: u32) -> String {
+    format!(
+        "select count(pg_logical_emit_message(false, 'fill', repeat('x', 1 << 20)))
+         from generate_series(1, {mib})"
+    )
+}
+
 /// A source with the barrier table and whatever `setup` makes.
 pub fn source(setup: &str) -> Result<PostgresServer> {
     let postgres = PostgresServer::start(PostgresOptions::default())?;

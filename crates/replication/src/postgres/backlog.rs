@@ -43,8 +43,6 @@ use super::connection::{Connection, ConnectionError, Mode, identifier, literal, 
 use super::pgoutput::Wrapper;
 use crate::source::Stop;
 
-/// A backlog of fewer bytes of log is left to the stream.
-pub const BACKLOG_BYTES_MIN: u64 = 64 << 20;
 /// The shortest stretches, bytes of log.
 const STRETCH_BYTES_MIN: u64 = 128 << 20;
 /// The longest stretches, bytes of log.
@@ -98,18 +96,20 @@ impl Backlog {
     /// Has the first two stretches decoded.
     pub fn begin(order: BacklogOrder<'_>, stop: &Stop) -> Result<Self, ConnectionError> {
         let slot = order.config.slot.clone();
-        let mut first_session = Session::open(order.config, stop)?;
+        let mut connections = [connect(order.config, stop)?, connect(order.config, stop)?];
         // The copies start there. Being told what is durable has not moved it.
-        first_session.connection.execute(&advance_restart(&slot))?;
-        let mut sessions = [first_session, Session::open(order.config, stop)?];
-        for session in &mut sessions {
-            session.copy_slot(&slot)?;
-        }
+        connections[0].execute(&advance_restart(&slot))?;
+        let [one, other] = connections;
+        let mut sessions = [Session::begin(one, &slot)?, Session::begin(other, &slot)?];
         let restart = sessions[0].restart()?;
         let mut backlog = Self {
             sessions,
             turn: 0,
-            stretches: Stretches::new(restart, order.from, order.log_end),
+            stretches: Stretches {
+                restart,
+                next: order.from,
+                log_end: order.log_end,
+            },
             durable: order.durable,
             slot,
             publication: order.publication.to_owned(),
@@ -197,28 +197,29 @@ impl Backlog {
     }
 }
 
-impl Session {
-    fn open(config: &PostgresConfig, stop: &Stop) -> Result<Self, ConnectionError> {
-        let mut connection = Connection::open(config, Mode::Query, stop)?;
-        connection.bound_receive_buffer(WINDOW_BYTES)?;
-        // Where the server's system cannot tell, it decodes to the end of the stretch for nobody.
-        _ = connection.execute("SET client_connection_check_interval = '1s'");
-        Ok(Self {
-            connection,
-            slot: String::new(),
-            end: None,
-        })
-    }
+fn connect(config: &PostgresConfig, stop: &Stop) -> Result<Connection, ConnectionError> {
+    let mut connection = Connection::open(config, Mode::Query, stop)?;
+    connection.bound_receive_buffer(WINDOW_BYTES)?;
+    // Where the server's system cannot tell, it decodes to the end of the stretch for nobody.
+    _ = connection.execute("SET client_connection_check_interval = '1s'");
+    Ok(connection)
+}
 
-    fn copy_slot(&mut self, slot: &str) -> Result<(), ConnectionError> {
+impl Session {
+    /// Makes the copy of our slot.
+    fn begin(mut connection: Connection, slot: &str) -> Result<Self, ConnectionError> {
         // The process's number makes the name the only one, whatever another session has left.
         let sql = format!(
             "SELECT slot_name FROM pg_copy_logical_replication_slot({slot}, \
              left({slot}, 48) || '_' || pg_backend_pid(), true)",
             slot = literal(slot)
         );
-        self.slot = first(self.connection.query(&sql)?)?.text(0)?.to_owned();
-        Ok(())
+        let slot = first(connection.query(&sql)?)?.text(0)?.to_owned();
+        Ok(Self {
+            connection,
+            slot,
+            end: None,
+        })
     }
 
     /// Where the decoder starts.
@@ -254,19 +255,12 @@ fn advance_restart(slot: &str) -> String {
 /// Cuts a piece of the log into stretches.
 #[derive(Clone, Debug)]
 struct Stretches {
+    /// Where the decoder starts.
     restart: u64,
+    /// Where the next one begins.
     next: u64,
+    /// Where the last one ends.
     log_end: u64,
-}
-
-impl Stretches {
-    fn new(restart: u64, from: u64, log_end: u64) -> Self {
-        Self {
-            restart,
-            next: from,
-            log_end,
-        }
-    }
 }
 
 /// Start and end of each.
@@ -326,12 +320,17 @@ mod tests {
     fn stretches_cover_the_backlog_without_gap_and_overlap_and_end_inside_a_page() {
         for (restart, from, bytes) in [
             (0, 0, 1),
-            (7, 7, BACKLOG_BYTES_MIN),
+            (7, 7, 64 * MIB),
             (0x1_AC11_0C48, 0x1_AC11_0C80, 238 * MIB),
             (678, 12_345_678, 10_000 * MIB),
         ] {
             let log_end = from + bytes;
-            let stretches: Vec<_> = Stretches::new(restart, from, log_end).collect();
+            let stretches = Stretches {
+                restart,
+                next: from,
+                log_end,
+            };
+            let stretches: Vec<_> = stretches.collect();
             assert_eq!(stretches[0].0, from);
             assert_eq!(stretches[stretches.len() - 1].1, log_end);
             for pair in stretches.windows(2) {
@@ -344,7 +343,6 @@ mod tests {
             let longest = STRETCH_BYTES_MAX * 3 / 2 + PAGE_BYTES_MAX + IN_PAGE_BYTES;
             assert!(stretches.iter().all(|(start, end)| end - start <= longest));
         }
-        assert_eq!(Stretches::new(1, 5, 5).next(), None);
     }
 
     #[test]

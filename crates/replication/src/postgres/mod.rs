@@ -19,7 +19,7 @@
 //!   asked while the log is followed; [`drift`]: what changes there without a word in the log; [`resync`]: the copy of one table meanwhile;
 //!   [`repair`]: which damaged tables are copied so.
 //! * [`stream`]: the socket thread that follows the log; [`link`]: the two ways on which messages come;
-//!   [`pace`]: when a stream is read; [`backlog`]: statements that read what has piled up.
+//!   [`link_choice`]: which is next; [`pace`]: when a stream is read; [`backlog`]: statements that read what has piled up.
 //! * [`source`]: all of it as a [`crate::source::Source`].
 //! * [`digest`]: order-independent digests of tables.
 //! * [`verify`]: proof that the copy equals the source at one position.
@@ -42,6 +42,7 @@ mod hidden_key;
 mod in_progress;
 mod initial_copy;
 mod link;
+mod link_choice;
 
 #[cfg(test)]
 mod messages;

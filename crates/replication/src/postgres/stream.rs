@@ -31,12 +31,13 @@ use rand::Rng;
 use types::{ChangeBatch, CommitPosition};
 
 use super::POSTGRES_EPOCH_US;
-use super::backlog::{BACKLOG_BYTES_MIN, Backlog, BacklogOrder};
+use super::backlog::{Backlog, BacklogOrder};
 use super::changes::{Changes, ChangesError, CopyOrder};
 use super::config::PostgresConfig;
 use super::connection::{Connection, ConnectionError, Mode, literal};
 use super::in_progress::{CommittedSpool, InProgress, InProgressError, Taken};
 use super::link::{Link, LinkError};
+use super::link_choice::LinkChoice;
 use super::pace::{self, Pace};
 use super::pgoutput::{Wrapper, status_update};
 use super::repair::Repairs;
@@ -69,11 +70,6 @@ const COMPARE_INTERVAL: Duration = Duration::from_secs(20);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 /// The longest pause before a lost connection is made again.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// A stream that is so many bytes of log behind is left for statements. That takes new connections, so it is
-/// more than a short burst leaves.
-const FAR_BEHIND_BYTES: u64 = 4 * BACKLOG_BYTES_MIN;
-/// A source that has refused a statement is not asked again so soon.
-const REFUSED_INTERVAL: Duration = Duration::from_secs(600);
 
 /// Why a connection's stream ended.
 #[derive(Debug, thiserror::Error)]
@@ -146,10 +142,7 @@ pub struct Stream<'a> {
     followed: bool,
     /// Whether the server sends transactions that are in progress.
     streaming: bool,
-    /// The backlog may be read by statement from here on, and
-    statements_from: u64,
-    /// from this time on.
-    statements_at: Duration,
+    link_choice: LinkChoice,
     /// What the last batch ended with.
     sent: Start,
     last_sent_at: Duration,
@@ -188,8 +181,7 @@ impl<'a> Stream<'a> {
             in_progress: InProgress::new(spools),
             followed: false,
             streaming: true,
-            statements_from: 0,
-            statements_at: Duration::ZERO,
+            link_choice: LinkChoice::default(),
             config,
             state,
             feed,
@@ -239,7 +231,7 @@ impl<'a> Stream<'a> {
             match error {
                 StreamError::InProgress(_) => self.streaming = false,
                 StreamError::Link(LinkError::Backlog(error)) if !error.ended_session() => {
-                    self.statements_at = self.feed.clock.monotonic() + REFUSED_INTERVAL;
+                    self.link_choice.meet_refusal(self.feed.clock.monotonic());
                 }
                 _ => {}
             }
@@ -302,31 +294,21 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Whether to go on over another link: the backlog has been read, or the stream is far behind, between two
-    /// transactions.
+    /// Whether to go on over another link, between two transactions.
     fn is_link_done(&self, link: &Link) -> bool {
+        let last = self.changes.last().0;
         match link {
-            Link::Backlog(backlog) => {
-                backlog.is_over() || self.changes.last().0 < self.statements_from
-            }
+            Link::Backlog(backlog) => backlog.is_over() || self.link_choice.leaves_statements(last),
+            // Without streaming the function would pile up a whole large transaction.
+            Link::Stream(_) if !self.streaming => false,
             Link::Stream(_) => {
                 let log_end = self.feed.status.log_end().map_or(0, |end| end.0);
-                let is_far_behind =
-                    self.changes.last().0.saturating_add(FAR_BEHIND_BYTES) < log_end;
-                is_far_behind
-                    && self.may_use_statements(self.changes.last().0)
+                let now = self.feed.clock.monotonic();
+                self.link_choice.leaves_stream(last, log_end, now)
                     && self.changes.is_between_transactions()
                     && self.in_progress.is_empty()
             }
         }
-    }
-
-    /// Whether what comes after `position` may be read by statement.
-    fn may_use_statements(&self, position: u64) -> bool {
-        // Without streaming the function would pile up a whole large transaction.
-        self.streaming
-            && position >= self.statements_from
-            && self.feed.clock.monotonic() >= self.statements_at
     }
 
     /// Whoever comes next sends again what has not gone out.
@@ -368,8 +350,9 @@ impl<'a> Stream<'a> {
             .status
             .set_sent(CommitPosition(log_end.0.saturating_sub(1)));
         self.changes.log_ended_at(log_end);
-        let is_backlog = log_end.0 - resume.0 >= BACKLOG_BYTES_MIN;
-        if is_backlog && self.may_use_statements(resume.0) {
+        let now = self.feed.clock.monotonic();
+        let choice = &self.link_choice;
+        if self.streaming && choice.is_for_statements(resume.0, log_end.0, now) {
             return self.read_backlog(log_end);
         }
         self.set_pace(&mut connection)?;
@@ -412,9 +395,7 @@ impl<'a> Stream<'a> {
                 Some(committed) => self.take_in_spool(&committed, link)?,
             }
             if stretch_end > 0 && !self.in_progress.is_empty() {
-                // The next stretch would have all of it again. The stream has all of it in progress, too, once
-                // it is here.
-                self.statements_from = stretch_end + 1;
+                self.link_choice.meet_transaction(stretch_end);
                 break;
             }
         }
