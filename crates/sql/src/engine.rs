@@ -40,6 +40,7 @@ use crate::lookup::shape::Shape;
 use crate::numbering::rule::Numberings;
 use crate::pg_catalog::{self, SystemCatalog};
 use crate::projection_choice::ProjectionChoice;
+use crate::range_merge::rule::RangeMerges;
 use crate::running_queries::RunningQueries;
 use crate::scan_sharing::ScanSharing;
 use crate::session::{Session, SessionStart};
@@ -350,6 +351,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.push(Arc::new(JoinFilters));
     rules.push(Arc::new(JoinKeySets));
     rules.push(Arc::new(ScanSharing));
+    rules.push(Arc::new(RangeMerges));
     rules.insert(0, Arc::new(ProjectionChoice));
     rules.push(Arc::new(EncodedAggregates));
     rules.push(Arc::new(Numberings));

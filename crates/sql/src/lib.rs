@@ -40,6 +40,7 @@ pub mod pg_type;
 mod projection_choice;
 mod projections;
 mod query;
+mod range_merge;
 mod rewrite;
 mod running_queries;
 mod scan_sharing;

@@ -10,6 +10,9 @@
 //!   shared     A A A A A B B B B A A A B B B A A B A B A B     large ranges first, small ones in the end
 //! ```
 //!
+//! For who reads all partitions in the order of keys ([`crate::range_merge`]) all ranges are small: while one partition's
+//! is handed on, the other's waits in memory.
+//!
 //! Invariants: each range is read by one partition; a partition's ranges ascend.
 
 use std::collections::VecDeque;
@@ -50,9 +53,18 @@ impl List {
 }
 
 impl SharedRanges {
-    /// Ranges for so many partitions out of small ones that lie side by side.
-    pub(super) fn new(small: &[KeyRange], partitions: usize) -> Self {
-        let ranges = in_falling_sizes(small, partitions).into();
+    /// Ranges for so many partitions out of small ones that lie side by side, the largest first.
+    pub(super) fn falling(small: &[KeyRange], partitions: usize) -> Self {
+        Self::new(in_falling_sizes(small, partitions), partitions)
+    }
+
+    /// The small ranges as they are.
+    pub(super) fn even(small: &[KeyRange], partitions: usize) -> Self {
+        Self::new(small.to_vec(), partitions)
+    }
+
+    fn new(ranges: Vec<KeyRange>, partitions: usize) -> Self {
+        let ranges = ranges.into();
         let execution = Mutex::new(Execution::new(&ranges, partitions));
         Self {
             ranges,
@@ -183,7 +195,7 @@ mod tests {
 
     #[test]
     fn partitions_take_what_is_left() {
-        let shared = SharedRanges::new(&small(32), 2);
+        let shared = SharedRanges::falling(&small(32), 2);
         let mut first = shared.of_partition(0);
         let mut second = shared.of_partition(1);
         let alone = [first.next(), second.next()];
@@ -195,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_partition_that_begins_again_reads_its_own_ranges_and_no_others() {
-        let shared = SharedRanges::new(&small(32), 2);
+        let shared = SharedRanges::falling(&small(32), 2);
         let (mut first, mut second) = (shared.of_partition(0), shared.of_partition(1));
         let read: Vec<_> = [first.next(), first.next()].into_iter().flatten().collect();
         let theirs = second.next().expect("some are left");
@@ -207,7 +219,7 @@ mod tests {
 
     #[test]
     fn another_execution_reads_everything_again() {
-        let shared = SharedRanges::new(&small(8), 2);
+        let shared = SharedRanges::falling(&small(8), 2);
         let all = || {
             let partitions = [shared.of_partition(0), shared.of_partition(1)];
             starts(partitions.into_iter().flatten())

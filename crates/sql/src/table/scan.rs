@@ -125,6 +125,22 @@ impl ScanExec {
     /// The same rows, spread over the partitions as they come to it; `None` where that is not worth it. For
     /// who does not mind which partition has a row.
     pub(crate) fn sharing(&self) -> Result<Option<Self>> {
+        self.with_shared_ranges(SharedRanges::falling)
+    }
+
+    /// The same for who wants the rows of all partitions in the order of the key: what is read at the same time lies
+    /// close together. `None` as well where ranges are not shared: somebody relies on which partition has a row.
+    pub(crate) fn in_turns(&self) -> Result<Option<Self>> {
+        match self.shared {
+            Some(_) => self.with_shared_ranges(SharedRanges::even),
+            None => Ok(None),
+        }
+    }
+
+    fn with_shared_ranges(
+        &self,
+        share: impl FnOnce(&[KeyRange], usize) -> SharedRanges,
+    ) -> Result<Option<Self>> {
         let target = &self.target;
         let small = self.parts.cut_small(&target.snapshot, target.tree.id);
         let Some(small) = small.map_err(|error| target.error(&error))? else {
@@ -142,7 +158,7 @@ impl ScanExec {
         let properties = PlanProperties::clone(&scan.properties)
             .with_partitioning(Partitioning::UnknownPartitioning(partitions));
         Ok(Some(Self {
-            shared: Some(SharedRanges::new(&small, partitions)),
+            shared: Some(share(&small, partitions)),
             properties: Arc::new(properties),
             ..scan
         }))

@@ -109,3 +109,59 @@ async fn groups_are_not_brought_into_the_order_of_the_key_for_nobody() {
     });
     assert!(keys.is_sorted(), "they are in order");
 }
+
+#[tokio::test]
+async fn rows_in_the_order_of_the_key_come_range_by_range() {
+    let fixture = fixture();
+    let session = fixture.session();
+    let query = "select shop, number from lines order by shop, number";
+    assert_planned(&session, query, "RangeMergeExec").await;
+    let each_shop = LINES / SHOPS;
+    let line = |place: u64| format!("{}|{}", place / each_shop, place % each_shop);
+    let rows = run(&session, query).await.expect("an answer");
+    assert_eq!(rows, (0..LINES).map(line).collect::<Vec<_>>());
+    let some = "select shop, number from lines where number % 7 = 3 order by shop, number";
+    assert_planned(&session, some, "RangeMergeExec").await;
+    let rows = run(&session, some).await.expect("an answer");
+    let expected = (0..LINES).filter(|place| place % each_shop % 7 == 3);
+    assert_eq!(rows, expected.map(line).collect::<Vec<_>>());
+    let page = format!("{query} limit 20000 offset 60000");
+    let rows = run(&session, &page).await.expect("an answer");
+    assert_eq!(rows, (60_000..80_000).map(line).collect::<Vec<_>>());
+    let numbered = format!(
+        "select count(*) from (select shop, number, row_number() over (order by shop, number) as place from lines) x
+         where place <> shop * {each_shop} + number + 1"
+    );
+    assert_planned(&session, &numbered, "RangeMergeExec").await;
+    let rows = run(&session, &numbered).await.expect("an answer");
+    assert_eq!(rows, ["0"]);
+}
+
+/// The planner relies on rows of one value being in one partition: it groups without bringing them together, and only
+/// then puts the groups in order.
+#[tokio::test]
+async fn groups_that_are_put_in_order_are_whole() {
+    const DAYS: u64 = 1_000;
+    let mut fixture = Fixture::with_options(EngineOptions {
+        threads: 2,
+        ..EngineOptions::default()
+    });
+    let table = fixture.table("visits", "day bigint key, number bigint key, mark bigint");
+    let visit = |place: u64| {
+        let (day, number) = (place / (LINES / DAYS), place % (LINES / DAYS));
+        format!("{day}|{number}|{}\n", scattered(place))
+    };
+    fixture.write(table, &(0..LINES).map(visit).collect::<String>());
+    fixture.store.flush().expect("the flush works");
+    let session = fixture.session();
+    let query = "select day, count(*), count(distinct mark) from visits group by day order by day";
+    let each_day = LINES / DAYS;
+    let expected = (0..DAYS).map(|day| format!("{day}|{each_day}|{each_day}"));
+    let rows = run(&session, query).await.expect("an answer");
+    assert_eq!(rows, expected.collect::<Vec<_>>());
+    let query = "select day, count(*) from visits group by day order by day";
+    assert_planned(&session, query, "mode=SinglePartitioned").await;
+    let expected = (0..DAYS).map(|day| format!("{day}|{each_day}"));
+    let rows = run(&session, query).await.expect("an answer");
+    assert_eq!(rows, expected.collect::<Vec<_>>());
+}
