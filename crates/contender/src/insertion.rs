@@ -1,7 +1,8 @@
 //! Insertion of all rows of an input, watched.
 //!
 //! 1. Rows are read in batches and handed to the store, one batch at a time. The time of each
-//!    batch and the end of each window of [`WINDOW_ROWS`] rows are noted.
+//!    batch and the end of each window of [`WINDOW_ROWS`] rows are noted, and what the host took from the
+//!    processors meanwhile.
 //! 2. When there are no more rows, or the time is up, everything is made durable: that is when
 //!    the clock stops.
 //! 3. Merges end; then what is on disk counts as live data.
@@ -15,6 +16,7 @@ use anyhow::{Result, ensure};
 use crate::disk_use::{Sampler, bytes_on_disk};
 use crate::record::{RECORD_BYTES, Record};
 use crate::report::{BatchTimes, Report};
+use crate::stolen_time;
 
 /// Rows of a batch, which becomes visible at once.
 pub const BATCH_ROWS: usize = 1_000;
@@ -62,7 +64,7 @@ pub fn run(
     time_max: Option<Duration>,
 ) -> Result<Report> {
     let sampler = Sampler::start(contender.folder())?;
-    let mut watch = Watch::start(contender.batch_rows());
+    let mut watch = Watch::start(contender.batch_rows())?;
     insert_all(contender, input, time_max, &mut watch, &sampler)?;
     ensure!(watch.rows > 0, "there was nothing to insert");
     let insert_seconds = watch.started.elapsed().as_secs_f64();
@@ -75,7 +77,9 @@ pub fn run(
         settings: contender.settings(),
         rows: watch.rows,
         batch_times: watch.batch_times(),
+        undisturbed_batch_times: watch.undisturbed_batch_times(),
         window_ends: watch.window_ends,
+        window_stolen: watch.window_stolen,
         insert_seconds,
         seconds,
         bytes_at_end: bytes_on_disk(contender.folder())?,
@@ -106,7 +110,7 @@ fn insert_all(
         ensure!(rest.is_empty(), "the input ends inside a record");
         let begin = Instant::now();
         let inserted = contender.insert_until(records, end)?;
-        watch.note(inserted, begin.elapsed());
+        watch.note(inserted, begin.elapsed())?;
         sampler.note_rows(watch.rows);
     }
     Ok(())
@@ -120,30 +124,51 @@ struct Watch {
     rows: usize,
     batch_micros: Vec<u32>,
     window_ends: Vec<f64>,
+    window_stolen: Vec<f64>,
+    /// What had been taken from the processors when the window began, seconds.
+    stolen: f64,
 }
 
 impl Watch {
-    fn start(batch_rows: usize) -> Self {
-        Self {
+    fn start(batch_rows: usize) -> Result<Self> {
+        Ok(Self {
             started: Instant::now(),
             batch_rows,
             rows: 0,
             batch_micros: Vec::new(),
             window_ends: Vec::new(),
-        }
+            window_stolen: Vec::new(),
+            stolen: stolen_time::seconds()?,
+        })
     }
 
-    fn note(&mut self, rows: usize, took: Duration) {
+    fn note(&mut self, rows: usize, took: Duration) -> Result<()> {
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         self.batch_micros.push(micros);
         self.rows += rows;
         if self.rows.is_multiple_of(WINDOW_ROWS) {
             self.window_ends.push(self.started.elapsed().as_secs_f64());
+            let stolen = stolen_time::seconds()?;
+            self.window_stolen.push(stolen - self.stolen);
+            self.stolen = stolen;
         }
+        Ok(())
     }
 
     fn batch_times(&self) -> Option<BatchTimes> {
         (self.batch_rows == BATCH_ROWS).then(|| BatchTimes::of(&self.batch_micros))
+    }
+
+    /// Of the batches of windows during which nothing was taken from the processors.
+    fn undisturbed_batch_times(&self) -> Option<BatchTimes> {
+        let windows = self.batch_micros.chunks(WINDOW_ROWS / BATCH_ROWS);
+        let windows = windows.zip(&self.window_stolen);
+        let undisturbed = windows.filter(|(_, stolen)| **stolen == 0.0);
+        let micros: Vec<u32> = undisturbed
+            .flat_map(|(micros, _)| micros)
+            .copied()
+            .collect();
+        (self.batch_rows == BATCH_ROWS && !micros.is_empty()).then(|| BatchTimes::of(&micros))
     }
 }
 

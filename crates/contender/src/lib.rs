@@ -29,6 +29,7 @@ pub mod reading;
 mod reading_report;
 pub mod record;
 mod report;
+mod stolen_time;
 pub mod tpcc;
 pub mod ycsb;
 pub mod zipf;

@@ -14,12 +14,16 @@ pub struct Report {
     pub rows: usize,
     /// Seconds until each window of rows was inserted.
     pub window_ends: Vec<f64>,
+    /// Seconds that the host took from the processors, all together, during each window; empty where nobody looked.
+    pub window_stolen: Vec<f64>,
     /// Seconds until the last row was inserted.
     pub insert_seconds: f64,
     /// Seconds until all were durable.
     pub seconds: f64,
     /// Of batches of the usual size; a contender may take others.
     pub batch_times: Option<BatchTimes>,
+    /// The same of windows during which the host took nothing.
+    pub undisturbed_batch_times: Option<BatchTimes>,
     /// Rows inserted, and bytes on disk then.
     pub space: Vec<Sample>,
     /// Bytes on disk after all merges.
@@ -89,9 +93,25 @@ impl Report {
 
     /// The rate of the slowest window, the mean rate of all being 1.
     pub fn slowest_window(&self) -> f64 {
-        let longest = self.window_seconds().fold(0.0, f64::max);
+        self.mean_window_seconds() / self.window_seconds().fold(0.0, f64::max)
+    }
+
+    /// The same among the windows during which the host took nothing from the processors, if there are any.
+    pub fn slowest_undisturbed_window(&self) -> Option<f64> {
+        let windows = self.window_seconds().zip(&self.window_stolen);
+        let undisturbed = windows.filter(|(_, stolen)| **stolen == 0.0);
+        let longest = undisturbed.map(|(seconds, _)| seconds).reduce(f64::max);
+        longest.map(|longest| self.mean_window_seconds() / longest)
+    }
+
+    fn mean_window_seconds(&self) -> f64 {
         let end = self.window_ends.last().copied().unwrap_or(f64::NAN);
-        end / self.window_ends.len() as f64 / longest
+        end / self.window_ends.len() as f64
+    }
+
+    /// Seconds that the host took from the processors during all windows.
+    pub fn stolen_seconds(&self) -> f64 {
+        self.window_stolen.iter().sum()
     }
 
     /// Bytes on disk a row, in the end.
@@ -127,9 +147,11 @@ mod tests {
             settings: String::new(),
             rows: 4 * WINDOW_ROWS,
             window_ends: vec![1.0, 2.0, 5.0, 6.0],
+            window_stolen: vec![0.0, 0.25, 0.5, 0.0],
             insert_seconds: 6.0,
             seconds: 8.0,
             batch_times: None,
+            undisturbed_batch_times: None,
             space: vec![
                 (1, 1 << 40),
                 (2 * WINDOW_ROWS, 3 << 20),
@@ -148,6 +170,8 @@ mod tests {
         assert!(is(report.rate(), WINDOW_ROWS as f64 / 2.0));
         assert!(is(report.rate_at_end(), WINDOW_ROWS as f64));
         assert!(is(report.slowest_window(), 0.5));
+        assert!(is(report.slowest_undisturbed_window().unwrap(), 1.5));
+        assert!(is(report.stolen_seconds(), 0.75));
         assert!(is(report.space_max(|_| 1.0), 1.5));
         assert!(is(report.space_max(|_| 1.25), 1.2));
         assert!(is(report.write_amplification(), 1.5));

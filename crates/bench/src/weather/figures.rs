@@ -2,6 +2,9 @@
 //!
 //! The ratios to RocksDB are taken against whichever of its settings does best in that figure.
 //! Where a goal names no disk profile, the worse of all profiles counts.
+//!
+//! *Undisturbed* are windows during which the host of the virtual machine took nothing from its processors, which
+//! the kernel counts in hundredths of a second.
 
 use contender::Report;
 use contender::record::RECORD_BYTES;
@@ -40,10 +43,17 @@ fn note_run(results: &mut Results, run: &Run) {
     figure("inserted", report.rows as f64, "rows");
     if !report.window_ends.is_empty() {
         figure("slowest window / mean", report.slowest_window(), "x");
+        figure("taken by the host", report.stolen_seconds(), "s");
+    }
+    if let Some(slowest) = report.slowest_undisturbed_window() {
+        figure("slowest undisturbed window / mean", slowest, "x");
     }
     if let Some(times) = &report.batch_times {
         figure("batch p99.99", times.ms_p9999, "ms");
         figure("slowest batch", times.ms_max, "ms");
+    }
+    if let Some(times) = &report.undisturbed_batch_times {
+        figure("batch p99.99, undisturbed", times.ms_p9999, "ms");
     }
     figure("on disk", report.bytes_a_row(), "B/row");
     figure("write amplification", report.write_amplification(), "x");

@@ -18,9 +18,11 @@ fn run(side: Side, profile: DiskProfile, second_window: f64, bytes_a_row: u64) -
         settings: String::new(),
         rows,
         window_ends: vec![1.0, 1.0 + second_window],
+        window_stolen: Vec::new(),
         insert_seconds: 1.0 + second_window,
         seconds: 1.0 + second_window,
         batch_times: None,
+        undisturbed_batch_times: None,
         space: vec![
             (rows / 2, 3 * bytes_a_row * rows as u64 / 2),
             (rows, 2 * bytes_a_row * rows as u64),
