@@ -99,7 +99,13 @@ enum Experiment {
         scale_factor: Option<f64>,
     },
     /// Queries back to back while the source changes 20,000 rows a second: rate and freshness
-    Htap(Common),
+    Htap {
+        #[command(flatten)]
+        common: Common,
+        /// Where orders are entered
+        #[arg(long, value_enum, default_value_t = htap::SourceKind::Postgres)]
+        source: htap::SourceKind,
+    },
     /// Queries with and without another order of a table, and what keeping it takes from applying
     Projections(Common),
     /// Size and speed of pages on one core, beside Parquet and row blocks
@@ -269,8 +275,8 @@ fn run(arguments: Arguments) -> Result<()> {
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }
-        Experiment::Htap(common) => {
-            let results = htap::run(common.scale)?;
+        Experiment::Htap { common, source } => {
+            let results = htap::run(common.scale, source)?;
             print!("{results}");
             common.json.map_or(Ok(()), |path| results.write(&path))
         }

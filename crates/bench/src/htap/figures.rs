@@ -25,7 +25,7 @@ impl Figures {
         let ms_max = |freshness: &Quantiles| freshness.ms_max;
         let mut fresh = |metric: &str, phase, of: fn(&Quantiles) -> f64| {
             let samples = self.each(phase, |outcome| outcome.freshness.as_ref().map_or(0.0, of));
-            results.median_figure(metric, &samples, "ms", None);
+            note(results, metric, &samples, "ms", None);
         };
         fresh("R3a", Phase::Writes, ms_p50);
         fresh("R3b", Phase::Writes, ms_p99);
@@ -34,25 +34,25 @@ impl Figures {
         fresh("R3c", Phase::Busy, ms_p99);
         fresh("freshness, busy, longest", Phase::Busy, ms_max);
         let ratios = self.to_quiet(Phase::Busy);
-        results.median_figure("S3", &ratios, "", None);
+        note(results, "S3", &ratios, "", None);
         let ratios = self.to_quiet(Phase::Elsewhere);
-        results.median_figure("elsewhere / quiet", &ratios, "", None);
+        note(results, "elsewhere / quiet", &ratios, "", None);
         let ratios: Vec<f64> = self
             .each(Phase::Busy, Outcome::query_rate)
             .iter()
             .zip(self.each(Phase::Elsewhere, Outcome::query_rate))
             .map(|(busy, elsewhere)| busy / elsewhere)
             .collect();
-        results.median_figure("busy / elsewhere", &ratios, "", None);
+        note(results, "busy / elsewhere", &ratios, "", None);
         for phase in [Phase::Quiet, Phase::Busy, Phase::Elsewhere, Phase::Peer] {
             let rates = self.each(phase, Outcome::query_rate);
             let metric = format!("queries, {}", phase.name());
-            results.median_figure(&metric, &rates, "1/s", peer(phase));
+            note(results, &metric, &rates, "1/s", peer(phase));
         }
         for phase in [Phase::Writes, Phase::Busy, Phase::Elsewhere, Phase::Peer] {
             let rates = self.each(phase, Outcome::change_rate);
             let metric = format!("changes, {}", phase.name());
-            results.median_figure(&metric, &rates, "rows/s", peer(phase));
+            note(results, &metric, &rates, "rows/s", peer(phase));
         }
         self.note_processors(results);
         self.note_queries(results);
@@ -62,9 +62,9 @@ impl Figures {
         for phase in [Phase::Writes, Phase::Quiet, Phase::Busy, Phase::Elsewhere] {
             let metric = format!("processors, {}", phase.name());
             let ours = self.each(phase, |outcome| outcome.hedgerow_processors);
-            results.median_figure(&metric, &ours, "", None);
+            note(results, &metric, &ours, "", None);
             let source = self.each(phase, |outcome| outcome.source_processors);
-            results.median_figure(&metric, &source, "", Some(PEER));
+            note(results, &metric, &source, "", Some(PEER));
         }
     }
 
@@ -104,6 +104,19 @@ impl Figures {
             .zip(around)
             .map(|(rate, quiet)| rate / quiet)
             .collect()
+    }
+}
+
+/// Notes the median, if the phase that it is of was run.
+fn note(
+    results: &mut Results,
+    metric: &str,
+    samples: &[f64],
+    unit: &'static str,
+    peer: Option<&str>,
+) {
+    if !samples.is_empty() {
+        results.median_figure(metric, samples, unit, peer);
     }
 }
 

@@ -16,6 +16,10 @@
 //! 3. When all is written, every answer has to be PostgreSQL's: the same rows, whatever the order of
 //!    those that ORDER BY leaves open. PostgreSQL is asked while it writes as well: the peer.
 //!
+//! With `--source primary` orders are entered at the primary that is built in ([`primary_source`]), whose own work takes little
+//! of the two processors: there is no *elsewhere*, and instead of PostgreSQL's answers the consistency conditions of
+//! TPC-C are asked for in the end.
+//!
 //! What is written is New-Order, Payment and Delivery in the specification's mix, a transaction at a time on
 //! a few connections ([`writers`]). How fresh answers are is what a reader over the wire finds
 //! ([`freshness`]).
@@ -23,12 +27,19 @@
 //! Does not: limit memory or disk; wait for the source's disk (it runs without fsync: what is measured
 //! begins with a commit that is done).
 
+mod calls;
 mod figures;
 mod freshness;
+mod load;
 mod phase;
+mod postgres_calls;
+mod postgres_source;
+mod primary_calls;
+mod primary_source;
 mod queries;
 mod row_text;
 mod source;
+mod suppliers;
 #[cfg(test)]
 mod tests;
 mod writers;
@@ -49,8 +60,10 @@ use crate::results::Results;
 
 use figures::Figures;
 use phase::{Phase, Sides};
+use postgres_source::PostgresSource;
 use queries::Query;
 use source::Source;
+pub use source::SourceKind;
 
 /// Row changes a second, all writers together.
 const CHANGES_A_SECOND: f64 = 20_000.0;
@@ -87,37 +100,75 @@ impl Plan {
 }
 
 /// Runs the experiment.
-pub fn run(scale: Scale) -> Result<Results> {
-    run_plan(Plan::of(scale))
+pub fn run(scale: Scale, kind: SourceKind) -> Result<Results> {
+    let plan = Plan::of(scale);
+    match kind {
+        SourceKind::Postgres => run_beside_postgres(plan),
+        SourceKind::Primary => run_on_primary(plan),
+    }
 }
 
-fn run_plan(plan: Plan) -> Result<Results> {
+fn run_beside_postgres(plan: Plan) -> Result<Results> {
     let folder = TempDir::with_prefix("bench-htap-")?;
-    let source = Source::start(plan.rows)?;
+    let source = PostgresSource::start(plan.rows)?;
     let hedgerow = copied(&source, plan, folder.path())?;
     let queries = queries::all()?;
     let sides = Sides {
-        source: &source,
+        source: Source::Postgres(&source),
         hedgerow: &hedgerow,
         queries: &queries,
         plan,
     };
+    let phases = [Phase::Writes, Phase::Busy, Phase::Quiet, Phase::Elsewhere];
+    let mut figures = run_rounds(sides, &phases)?;
+    compare(&source, &hedgerow, &queries)?;
+    figures.add(sides.run(Phase::Peer, plan.rounds + 1)?);
+    Ok(results(plan, postgres_source::SETTINGS_IN_WORDS, &figures))
+}
+
+fn run_on_primary(plan: Plan) -> Result<Results> {
+    let folder = TempDir::with_prefix("bench-htap-")?;
+    let hedgerow = primary_source::start(plan.rows, plan.memory, folder.path())?;
+    settled_bytes(&hedgerow)?;
+    let queries = queries::all()?;
+    let sides = Sides {
+        source: Source::Primary(&hedgerow),
+        hedgerow: &hedgerow,
+        queries: &queries,
+        plan,
+    };
+    let figures = run_rounds(sides, &[Phase::Writes, Phase::Busy, Phase::Quiet])?;
+    primary_source::check(&hedgerow)?;
+    Ok(results(plan, primary_source::SETTINGS_IN_WORDS, &figures))
+}
+
+/// A quiet phase, and these phases in each round.
+fn run_rounds(sides: Sides<'_>, phases: &[Phase]) -> Result<Figures> {
     let mut figures = Figures::default();
     figures.add(sides.run(Phase::Quiet, 0)?);
-    for round in 1..=plan.rounds {
-        for phase in [Phase::Writes, Phase::Busy, Phase::Quiet, Phase::Elsewhere] {
+    for round in 1..=sides.plan.rounds {
+        for &phase in phases {
             figures.add(sides.run(phase, round)?);
         }
     }
-    compare(&source, &hedgerow, &queries)?;
-    figures.add(sides.run(Phase::Peer, plan.rounds + 1)?);
-    let mut results = Results::new("htap", plan.name);
-    note_settings(&mut results, plan);
-    figures.note(&mut results);
-    Ok(results)
+    Ok(figures)
 }
 
-fn copied(source: &Source, plan: Plan, folder: &Path) -> Result<Hedgerow> {
+fn results(plan: Plan, source: &str, figures: &Figures) -> Results {
+    let mut results = Results::new("htap", plan.name);
+    results.setting("source", source);
+    results.setting("warehouses", plan.rows.warehouses);
+    results.setting("rounds", plan.rounds);
+    results.setting("seconds of a phase, at least", plan.seconds);
+    results.setting("changes a second asked for", plan.changes_a_second);
+    results.setting("writing connections", writers::WRITERS);
+    results.setting("pause between two looks, ms", freshness::PAUSE.as_millis());
+    results.setting("memory of hedgerow", plan.memory);
+    figures.note(&mut results);
+    results
+}
+
+fn copied(source: &PostgresSource, plan: Plan, folder: &Path) -> Result<Hedgerow> {
     eprintln!("copying to hedgerow");
     let options = HedgerowOptions::new(source.url(), &folder.join("hedgerow"))?
         .with(&["--memory", plan.memory]);
@@ -128,7 +179,7 @@ fn copied(source: &Source, plan: Plan, folder: &Path) -> Result<Hedgerow> {
 }
 
 /// All answers are PostgreSQL's, once its last transaction is visible.
-fn compare(source: &Source, hedgerow: &Hedgerow, queries: &[Query]) -> Result<()> {
+fn compare(source: &PostgresSource, hedgerow: &Hedgerow, queries: &[Query]) -> Result<()> {
     eprintln!("comparing answers");
     let mut ours = hedgerow.connect()?;
     let mut theirs = source.connect()?;
@@ -145,15 +196,4 @@ fn compare(source: &Source, hedgerow: &Hedgerow, queries: &[Query]) -> Result<()
             .with_context(|| format!("query {}", query.number))?;
     }
     Ok(())
-}
-
-fn note_settings(results: &mut Results, plan: Plan) {
-    results.setting("warehouses", plan.rows.warehouses);
-    results.setting("rounds", plan.rounds);
-    results.setting("seconds of a phase, at least", plan.seconds);
-    results.setting("changes a second asked for", plan.changes_a_second);
-    results.setting("writing connections", writers::WRITERS);
-    results.setting("pause between two looks, ms", freshness::PAUSE.as_millis());
-    results.setting("memory of hedgerow", plan.memory);
-    results.setting("source", source::SETTINGS_IN_WORDS);
 }

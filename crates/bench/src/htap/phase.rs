@@ -11,8 +11,9 @@ use testbed::Hedgerow;
 use crate::processor_time;
 use crate::quantiles::Quantiles;
 
+use super::postgres_source::Database;
 use super::queries::{self, Asked, Query};
-use super::source::{Database, Source};
+use super::source::Source;
 use super::writers::{self, Work, Written};
 use super::{Plan, freshness};
 
@@ -47,7 +48,7 @@ impl Phase {
 /// Who takes part.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
-    pub source: &'a Source,
+    pub source: Source<'a>,
     pub hedgerow: &'a Hedgerow,
     pub queries: &'a [Query],
     pub plan: Plan,
@@ -80,17 +81,18 @@ impl Sides<'_> {
     }
 
     fn outcome(&self, phase: Phase, round: u64) -> Result<Outcome> {
+        let database = match phase {
+            Phase::Elsewhere => Database::NotFollowed,
+            _ => Database::Followed,
+        };
         let work = Work {
-            database: match phase {
-                Phase::Elsewhere => Database::NotFollowed,
-                _ => Database::Followed,
-            },
             rows: self.plan.rows,
             changes_a_second: self.plan.changes_a_second,
             seed: round * 8 + phase as u64,
         };
+        let connect = |writer| self.source.calls(database, writer, work.seed);
         let write_while = |during: &dyn Fn() -> Result<Option<Asked>>| {
-            writers::write_while(self.source, work, during)
+            writers::write_while(connect, work, during)
         };
         let ask = || self.ask(self.hedgerow.connect()?);
         match phase {
@@ -110,7 +112,7 @@ impl Sides<'_> {
             Phase::Busy => self.watched(|| write_while(&ask)),
             Phase::Elsewhere => Ok(Outcome::of(write_while(&ask)?)),
             Phase::Peer => Ok(Outcome::of(write_while(&|| {
-                self.ask(self.source.connect()?)
+                self.ask(self.source.peer()?.connect()?)
             })?)),
         }
     }
@@ -136,7 +138,7 @@ impl Sides<'_> {
     fn processor_seconds(&self) -> Result<(f64, f64)> {
         let hedgerow = self.hedgerow.process_id().context("hedgerow runs")?;
         Ok((
-            processor_time::of_family(self.source.process_id()?)?,
+            self.source.processor_seconds()?,
             processor_time::of_process(hedgerow)?,
         ))
     }

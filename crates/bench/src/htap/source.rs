@@ -1,131 +1,61 @@
-//! The source: a PostgreSQL with TPC-C's rows in two databases, one that is followed and one that is not.
-
-use std::collections::BTreeMap;
-use std::io::Write;
+//! Where orders are entered: a PostgreSQL, or the primary that is built in.
 
 use anyhow::{Context, Result};
-use contender::tpcc::rows::{Row, Time};
-use contender::tpcc::{Scale as Rows, load};
-use postgres::Client;
-use testbed::{PostgresOptions, PostgresServer};
+use clap::ValueEnum;
+use testbed::Hedgerow;
 
-use super::row_text::{self, TABLES};
-use super::writers::WRITERS;
+use crate::processor_time;
 
-const TABLE_DEFINITIONS: &str = include_str!("tables.sql");
-const TRANSACTIONS: &str = include_str!("transactions.sql");
-/// 2026-01-01: orders and customers that are there from the beginning.
-const LOADED_AT: Time = 1_767_225_600_000_000;
-const FOLLOWED: &str = "orders";
-const NOT_FOLLOWED: &str = "elsewhere";
+use super::calls::Calls;
+use super::postgres_calls::PostgresCalls;
+use super::postgres_source::{Database, PostgresSource};
+use super::primary_calls::PrimaryCalls;
 
-/// What results say of it.
-pub const SETTINGS_IN_WORDS: &str = "PostgreSQL, shared_buffers = 4 GB, work_mem = 256 MB, jit = off, \
-     fsync = off, synchronous_commit = on, max_wal_size = 16 GB, autovacuum as it comes";
-
-/// Which of the two databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Database {
-    /// The one that hedgerow follows.
-    Followed,
-    /// The same rows, and nobody listens.
-    NotFollowed,
+/// Which of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SourceKind {
+    /// A PostgreSQL on the same processors
+    Postgres,
+    /// Hedgerow's own primary, in the same process
+    Primary,
 }
 
-/// The running server.
-#[derive(Debug)]
-pub struct Source {
-    server: PostgresServer,
+/// A running source.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A server of its own.
+    Postgres(&'a PostgresSource),
+    /// Hedgerow itself.
+    Primary(&'a Hedgerow),
 }
 
-impl Source {
-    /// Starts and fills it.
-    pub fn start(rows: Rows) -> Result<Self> {
-        eprintln!("loading {} warehouses", rows.warehouses);
-        let options = PostgresOptions::default()
-            .with("shared_buffers", "4GB")
-            .with("work_mem", "256MB")
-            .with("max_wal_size", "16GB")
-            .with("jit", "off");
-        let source = Self {
-            server: PostgresServer::start(options)?,
-        };
-        let mut client = source.server.create_database(FOLLOWED)?;
-        client.batch_execute(TABLE_DEFINITIONS)?;
-        fill(&mut client, rows)?;
-        client.batch_execute(TRANSACTIONS)?;
-        client.execute(
-            "insert into stopwatch select number, 0 from generate_series(0, $1 - 1) number",
-            &[&i32::try_from(WRITERS)?],
-        )?;
-        client.batch_execute("vacuum analyze")?;
-        // A database that is a template must have no connections.
-        drop(client);
-        let statement = format!("create database {NOT_FOLLOWED} template {FOLLOWED}");
-        source.server.execute("postgres", &statement)?;
-        source.server.execute("postgres", "checkpoint")?;
-        Ok(source)
-    }
-
-    /// A connection to the database that is followed.
-    pub fn connect(&self) -> Result<Client> {
-        self.connect_to(Database::Followed)
-    }
-
-    /// A connection to one of the two.
-    pub fn connect_to(&self, database: Database) -> Result<Client> {
-        self.server.connect(match database {
-            Database::Followed => FOLLOWED,
-            Database::NotFollowed => NOT_FOLLOWED,
+impl Source<'_> {
+    /// The connection of a writer; each run of writers has another seed.
+    pub fn calls(&self, database: Database, writer: usize, seed: u64) -> Result<Box<dyn Calls>> {
+        let writer = i32::try_from(writer)?;
+        Ok(match self {
+            Self::Postgres(source) => {
+                Box::new(PostgresCalls::new(source.connect_to(database)?, writer)?)
+            }
+            Self::Primary(hedgerow) => {
+                Box::new(PrimaryCalls::new(hedgerow.connect()?, writer, seed)?)
+            }
         })
     }
 
-    /// Where it is followed.
-    pub fn url(&self) -> String {
-        self.server.url(FOLLOWED)
-    }
-
-    /// Its first process, the parent of the others.
-    pub fn process_id(&self) -> Result<u32> {
-        self.server.process_id().context("the source does not run")
-    }
-}
-
-/// Fills TPC-C's tables, a warehouse at a time.
-fn fill(client: &mut Client, rows: Rows) -> Result<()> {
-    let mut lines = Lines::default();
-    load::items(&rows, &mut |row| lines.add(&row))?;
-    lines.copy_in(client)?;
-    for warehouse in 1..=rows.warehouses {
-        load::warehouse(&rows, warehouse, LOADED_AT, &mut |row| lines.add(&row))?;
-        lines.copy_in(client)?;
-    }
-    Ok(())
-}
-
-/// Lines that are to be loaded, by table.
-#[derive(Default)]
-struct Lines(BTreeMap<&'static str, String>);
-
-impl Lines {
-    fn add(&mut self, row: &Row) -> Result<()> {
-        let lines = self.0.entry(row_text::table_of(row)).or_default();
-        row_text::append(row, lines);
-        Ok(())
-    }
-
-    fn copy_in(&mut self, client: &mut Client) -> Result<()> {
-        for table in TABLES {
-            let lines = self.0.remove(table).unwrap_or_default();
-            if lines.is_empty() {
-                continue;
-            }
-            let mut writer = client.copy_in(&format!("copy {table} from stdin"))?;
-            writer.write_all(lines.as_bytes())?;
-            writer
-                .finish()
-                .with_context(|| format!("copy into {table}"))?;
+    /// Seconds of processors that it has taken, besides hedgerow's.
+    pub fn processor_seconds(&self) -> Result<f64> {
+        match self {
+            Self::Postgres(source) => processor_time::of_family(source.process_id()?),
+            Self::Primary(_) => Ok(0.0),
         }
-        Ok(())
+    }
+
+    /// The source that can be asked itself.
+    pub fn peer(&self) -> Result<&PostgresSource> {
+        match self {
+            Self::Postgres(source) => Ok(source),
+            Self::Primary(_) => None.context("the built-in primary answers no such queries"),
+        }
     }
 }

@@ -45,7 +45,6 @@ create table stock (
     s_dist_10 char(24) not null, s_ytd integer not null, s_order_cnt integer not null,
     s_remote_cnt integer not null, s_data varchar(50) not null, primary key (s_w_id, s_i_id));
 
--- Nations are numbered by a character, to be found by the first one of a customer's state.
 create table region (
     r_regionkey integer primary key, r_name char(25) not null, r_comment varchar(152) not null);
 create table nation (
@@ -55,30 +54,6 @@ create table supplier (
     su_suppkey integer primary key, su_name char(25) not null, su_address varchar(40) not null,
     su_nationkey integer not null, su_phone char(15) not null, su_acctbal numeric(12,2) not null,
     su_comment varchar(100) not null);
-insert into region
-    select number - 1, name, 'Region ' || name
-    from unnest(array['Africa', 'America', 'Asia', 'Europe', 'Middle East'])
-        with ordinality as named (name, number);
-insert into nation
-    select ascii(substr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', number::int, 1)),
-           split_part(name, '/', 1), split_part(name, '/', 2)::int, 'Nation ' || name
-    from unnest(string_to_array(
-        'Algeria/0 Argentina/1 Brazil/1 Canada/1 Egypt/4 Ethiopia/0 France/3 Germany/3 India/2 '
-        'Indonesia/2 Iran/4 Iraq/4 Japan/2 Jordan/4 Kenya/0 Morocco/0 Mozambique/0 Peru/1 China/2 '
-        'Romania/3 Oman/4 Vietnam/2 Russia/3 Britain/3 Cuba/1 Australia/2 Austria/3 Belgium/3 '
-        'Cambodia/2 Angola/0 Chile/1 Denmark/3 Ecuador/1 Finland/3 Greece/3 Hungary/3 Iceland/3 '
-        'Israel/4 Italy/3 Kuwait/4 Laos/2 Lebanon/4 Libya/0 Malaysia/2 Mali/0 Mexico/1 Nepal/2 '
-        'Netherlands/3 Niger/0 Norway/3 Panama/1 Poland/3 Portugal/3 Qatar/4 Senegal/0 Spain/3 '
-        'Sweden/3 Thailand/2 Togo/0 Tunisia/0 Turkey/4 Uruguay/1', ' '))
-        with ordinality as named (name, number);
--- Suppliers 0 to 9,999: who supplies an item of a warehouse follows from both numbers.
-insert into supplier
-    select key, 'Supplier#' || lpad(key::text, 9, '0'), md5('address ' || key),
-           ascii(substr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
-                        1 + (hashint4(key) & 1023) % 62, 1)),
-           lpad((key * 7919 % 1000000000)::text, 15, '1'), key * 37 % 1099899 / 100.0 - 999,
-           case when key % 1000 = 7 then 'a bad supplier, complaints' else md5('comment ' || key) end
-    from generate_series(0, 9999) key;
 
 -- When the last transaction of each writer was about to commit, microseconds since 1970.
 create table stopwatch (sw_writer integer primary key, sw_stamp bigint not null);

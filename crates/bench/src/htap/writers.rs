@@ -1,8 +1,8 @@
 //! Writers at the source: TPC-C's transactions that change rows, on a few connections, at a given pace.
 //!
 //! Each writer draws from the standard mix and leaves out what changes nothing: Order-Status and
-//! Stock-Level, and the order in a hundred that names an unknown item. A transaction is one call of a
-//! function (`transactions.sql`) and one commit. A repeated item of an order is taken out.
+//! Stock-Level, and the order in a hundred that names an unknown item. A transaction is one call of the
+//! source's ([`calls`](super::calls)) and one commit. A repeated item of an order is taken out.
 //!
 //! Pace: a transaction begins when as many changes as the writer has made so far are due, at once if that
 //! time is past; nobody waits for hedgerow.
@@ -15,11 +15,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use contender::tpcc::Scale as Rows;
-use contender::tpcc::transactions::{Delivery, Line, Mix, NewOrder, Payment, Transaction, Who};
-use postgres::types::ToSql;
-use postgres::{Client, Statement};
+use contender::tpcc::transactions::{Mix, Transaction};
 
-use super::source::{Database, Source};
+use super::calls::{Calls, Done};
 
 /// Connections that write.
 pub const WRITERS: usize = 4;
@@ -27,7 +25,6 @@ pub const WRITERS: usize = 4;
 /// What is to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    pub database: Database,
     pub rows: Rows,
     pub changes_a_second: f64,
     /// Equal ones draw the same.
@@ -61,14 +58,14 @@ impl Written {
     }
 }
 
-/// Writes while `during` runs.
+/// Writes while `during` runs, each writer on a connection of its own: `connect` has its number.
 pub fn write_while<T>(
-    source: &Source,
+    connect: impl Fn(usize) -> Result<Box<dyn Calls>>,
     work: Work,
     during: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Written)> {
     let stop = AtomicBool::new(false);
-    let writers = (0..WRITERS).map(|number| Writer::new(source, work, number));
+    let writers = (0..WRITERS).map(|number| Ok(Writer::new(connect(number)?, work, number)));
     let writers = writers.collect::<Result<Vec<_>>>()?;
     thread::scope(|scope| {
         let started = Instant::now();
@@ -93,31 +90,22 @@ pub fn write_while<T>(
 
 /// One connection.
 struct Writer {
-    client: Client,
-    number: i32,
+    calls: Box<dyn Calls>,
     mix: Mix,
+    /// Items have numbers up to this one.
+    items: i32,
     changes_a_second: f64,
-    new_order: Statement,
-    payment: Statement,
-    delivery: Statement,
 }
 
 impl Writer {
-    fn new(source: &Source, work: Work, number: usize) -> Result<Self> {
-        let mut client = source.connect_to(work.database)?;
-        // The plans do not depend on who orders what.
-        client.batch_execute("set plan_cache_mode = force_generic_plan")?;
-        let mut prepare = |call| client.prepare(&format!("select changes, stamped from {call}"));
-        Ok(Self {
-            new_order: prepare("new_order($1, $2, $3, $4, $5, $6, $7)")?,
-            payment: prepare("payment($1, $2, $3, $4, $5, $6, $7, $8::bigint * 0.01)")?,
-            delivery: prepare("delivery($1, $2, $3)")?,
-            client,
-            number: i32::try_from(number)?,
+    fn new(calls: Box<dyn Calls>, work: Work, number: usize) -> Self {
+        Self {
+            calls,
             mix: Mix::new(work.rows, work.seed * WRITERS as u64 + number as u64),
+            items: work.rows.items,
             #[expect(clippy::cast_precision_loss, reason = "a few")]
             changes_a_second: work.changes_a_second / WRITERS as f64,
-        })
+        }
     }
 
     /// Writes until told to stop; the number of changes, and the stamps.
@@ -129,80 +117,24 @@ impl Writer {
             if let Some(early) = due.checked_sub(started.elapsed()) {
                 thread::sleep(early);
             }
-            let (changed, stamp) = self.write()?;
-            if changed > 0 {
-                changes += changed;
-                stamps.push(stamp);
+            let done = self.write()?;
+            if done.changes > 0 {
+                changes += done.changes;
+                stamps.push(done.stamp);
             }
         }
         Ok((changes, stamps))
     }
 
-    fn write(&mut self) -> Result<(u64, i64)> {
+    fn write(&mut self) -> Result<Done> {
         match self.mix.draw() {
-            Transaction::NewOrder(order) => self.new_order(order),
-            Transaction::Payment(payment) => self.payment(&payment),
-            Transaction::Delivery(delivery) => self.delivery(&delivery),
-            Transaction::OrderStatus(_) | Transaction::StockLevel(_) => Ok((0, 0)),
+            Transaction::NewOrder(order) if order.lines.iter().any(|l| l.item > self.items) => {
+                Ok(Done::default())
+            }
+            Transaction::NewOrder(order) => self.calls.new_order(order),
+            Transaction::Payment(payment) => self.calls.payment(&payment),
+            Transaction::Delivery(delivery) => self.calls.delivery(&delivery),
+            Transaction::OrderStatus(_) | Transaction::StockLevel(_) => Ok(Done::default()),
         }
     }
-
-    fn new_order(&mut self, order: NewOrder) -> Result<(u64, i64)> {
-        let NewOrder {
-            warehouse,
-            district,
-            customer,
-            mut lines,
-        } = order;
-        lines.sort_unstable_by_key(|line| (line.supply_warehouse, line.item));
-        lines.dedup_by_key(|line| (line.supply_warehouse, line.item));
-        let column = |of: fn(&Line) -> i32| lines.iter().map(of).collect::<Vec<_>>();
-        let parameters: [&(dyn ToSql + Sync); 7] = [
-            &self.number,
-            &i32::from(warehouse),
-            &i32::from(district),
-            &customer,
-            &column(|line| line.item),
-            &column(|line| line.supply_warehouse.into()),
-            &column(|line| line.quantity.into()),
-        ];
-        call(&mut self.client, &self.new_order, &parameters)
-    }
-
-    fn payment(&mut self, payment: &Payment) -> Result<(u64, i64)> {
-        let (id, name) = match &payment.customer {
-            Who::Id(id) => (Some(*id), None),
-            Who::Last(name) => (None, Some(name)),
-        };
-        let parameters: [&(dyn ToSql + Sync); 8] = [
-            &self.number,
-            &i32::from(payment.warehouse),
-            &i32::from(payment.district),
-            &i32::from(payment.customer_warehouse),
-            &i32::from(payment.customer_district),
-            &id,
-            &name,
-            &payment.amount,
-        ];
-        call(&mut self.client, &self.payment, &parameters)
-    }
-
-    fn delivery(&mut self, delivery: &Delivery) -> Result<(u64, i64)> {
-        let parameters: [&(dyn ToSql + Sync); 3] = [
-            &self.number,
-            &i32::from(delivery.warehouse),
-            &i32::from(delivery.carrier),
-        ];
-        call(&mut self.client, &self.delivery, &parameters)
-    }
-}
-
-/// Rows changed, and the stamp.
-fn call(
-    client: &mut Client,
-    statement: &Statement,
-    parameters: &[&(dyn ToSql + Sync)],
-) -> Result<(u64, i64)> {
-    let row = client.query_one(statement, parameters)?;
-    Ok((u64::try_from(row.get::<_, i32>(0))?, row.get(1)))
 }
