@@ -63,7 +63,10 @@ impl Figures {
             let metric = format!("processors, {}", phase.name());
             let ours = self.each(phase, |outcome| outcome.hedgerow_processors);
             note(results, &metric, &ours, "", None);
-            let source = self.each(phase, |outcome| outcome.source_processors);
+            let source = self.of(phase);
+            let source: Vec<f64> = source
+                .filter_map(|outcome| outcome.source_processors)
+                .collect();
             note(results, &metric, &source, "", Some(PEER));
         }
     }
@@ -107,7 +110,7 @@ impl Figures {
     }
 }
 
-/// Notes the median, if the phase that it is of was run.
+/// Notes the median, if there is something that it is of: not every source has all phases, or a process of its own.
 fn note(
     results: &mut Results,
     metric: &str,

@@ -16,16 +16,16 @@
 //! 3. When all is written, every answer has to be PostgreSQL's: the same rows, whatever the order of
 //!    those that ORDER BY leaves open. PostgreSQL is asked while it writes as well: the peer.
 //!
-//! With `--source primary` orders are entered at the primary that is built in ([`primary_source`]), whose own work takes little
-//! of the two processors: there is no *elsewhere*, and instead of PostgreSQL's answers the consistency conditions of
-//! TPC-C are asked for in the end.
+//! With `--source primary` orders are entered at the primary that is built in ([`primary_source`]): its work is hedgerow's
+//! own, there is no *elsewhere*, and instead of PostgreSQL's answers the consistency conditions of TPC-C are asked
+//! for in the end.
 //!
 //! What is written is New-Order, Payment and Delivery in the specification's mix, a transaction at a time on
 //! a few connections ([`writers`]). How fresh answers are is what a reader over the wire finds
 //! ([`freshness`]).
 //!
-//! Does not: limit memory or disk; wait for the source's disk (it runs without fsync: what is measured
-//! begins with a commit that is done).
+//! Does not: limit memory or disk; wait for PostgreSQL's disk (it runs without fsync: what is measured
+//! begins with a commit that is done; at the primary it begins before the call, and has its sync in it).
 
 mod calls;
 mod figures;

@@ -60,8 +60,8 @@ pub struct Outcome {
     pub asked: Option<Asked>,
     pub written: Option<Written>,
     pub freshness: Option<Quantiles>,
-    /// Processors that the source kept busy, of the machine's.
-    pub source_processors: f64,
+    /// Processors that the source kept busy, of the machine's, if it is a process of its own.
+    pub source_processors: Option<f64>,
     /// The same of hedgerow.
     pub hedgerow_processors: f64,
 }
@@ -74,7 +74,8 @@ impl Sides<'_> {
         let mut outcome = self.outcome(phase, round)?;
         let (source_then, hedgerow_then) = self.processor_seconds()?;
         let seconds = started.elapsed().as_secs_f64();
-        outcome.source_processors = (source_then - source) / seconds;
+        let of_source = source_then.zip(source);
+        outcome.source_processors = of_source.map(|(then, before)| (then - before) / seconds);
         outcome.hedgerow_processors = (hedgerow_then - hedgerow) / seconds;
         eprintln!("round {round}, {}: {outcome}", phase.name());
         Ok((phase, outcome))
@@ -135,7 +136,7 @@ impl Sides<'_> {
     }
 
     /// Of the source and of hedgerow, so far.
-    fn processor_seconds(&self) -> Result<(f64, f64)> {
+    fn processor_seconds(&self) -> Result<(Option<f64>, f64)> {
         let hedgerow = self.hedgerow.process_id().context("hedgerow runs")?;
         Ok((
             self.source.processor_seconds()?,
@@ -181,10 +182,10 @@ impl fmt::Display for Outcome {
         {
             write!(f, ", fresh {ms_p50:.1}, {ms_p99:.1}, {ms_max:.1} ms")?;
         }
-        let (source, hedgerow) = (self.source_processors, self.hedgerow_processors);
-        write!(
-            f,
-            "; processors: source {source:.2}, hedgerow {hedgerow:.2}"
-        )
+        write!(f, "; processors: hedgerow {:.2}", self.hedgerow_processors)?;
+        match self.source_processors {
+            Some(source) => write!(f, ", source {source:.2}"),
+            None => Ok(()),
+        }
     }
 }

@@ -43,11 +43,11 @@ impl Source<'_> {
         })
     }
 
-    /// Seconds of processors that it has taken, besides hedgerow's.
-    pub fn processor_seconds(&self) -> Result<f64> {
+    /// Seconds of processors that it has taken; `None` where they are hedgerow's.
+    pub fn processor_seconds(&self) -> Result<Option<f64>> {
         match self {
-            Self::Postgres(source) => processor_time::of_family(source.process_id()?),
-            Self::Primary(_) => Ok(0.0),
+            Self::Postgres(source) => processor_time::of_family(source.process_id()?).map(Some),
+            Self::Primary(_) => Ok(None),
         }
     }
 

@@ -18,7 +18,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 use futures::stream::try_unfold;
 
-use super::runs::Runs;
+use super::slices::Slices;
 
 /// Batches that a partition is ahead at most: a range that others read waits for its turn in memory.
 const BATCHES_AHEAD: usize = 16;
@@ -109,7 +109,7 @@ impl ExecutionPlan for RangeMergeExec {
         });
         let merge = Merge {
             streams: streams.collect::<Result<_>>()?,
-            runs: Runs::new(replaced.expr().clone(), &input.schema(), partitions)?,
+            slices: Slices::new(replaced.expr().clone(), &input.schema(), partitions)?,
             rows_left: replaced.fetch().unwrap_or(usize::MAX),
             metrics: BaselineMetrics::new(&self.metrics, partition),
         };
@@ -148,7 +148,7 @@ fn read_ahead(mut batches: SendableRecordBatchStream, ahead: usize) -> SendableR
 /// A merge under way.
 struct Merge {
     streams: Vec<SendableRecordBatchStream>,
-    runs: Runs,
+    slices: Slices,
     rows_left: usize,
     metrics: BaselineMetrics,
 }
@@ -159,19 +159,19 @@ impl Merge {
         if self.rows_left == 0 {
             return Ok(None);
         }
-        while let Some(partition) = self.runs.unknown() {
+        while let Some(partition) = self.slices.unknown() {
             let batch = self.streams[partition].next().await.transpose()?;
-            self.runs.add(partition, batch)?;
+            self.slices.add(partition, batch)?;
         }
         let timer = self.metrics.elapsed_compute().timer();
-        let run = self.runs.next()?;
+        let slice = self.slices.next()?;
         timer.done();
-        let Some(run) = run else {
+        let Some(slice) = slice else {
             return Ok(None);
         };
-        let run = run.slice(0, run.num_rows().min(self.rows_left));
-        self.rows_left -= run.num_rows();
-        self.metrics.record_output(run.num_rows());
-        Ok(Some((run, self)))
+        let slice = slice.slice(0, slice.num_rows().min(self.rows_left));
+        self.rows_left -= slice.num_rows();
+        self.metrics.record_output(slice.num_rows());
+        Ok(Some((slice, self)))
     }
 }

@@ -1,12 +1,13 @@
 //! Batches of several partitions, as slices in the order of all.
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::Result;
-use datafusion::physical_expr::LexOrdering;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 
 /// Takes batches of partitions that are in order, and gives them in one order.
-pub(super) struct Runs {
+pub(super) struct Slices {
     ordering: LexOrdering,
     converter: RowConverter,
     heads: Vec<Head>,
@@ -29,14 +30,10 @@ struct Rows {
     last: OwnedRow,
 }
 
-impl Runs {
+impl Slices {
     /// Of so many partitions with batches of this schema.
-    pub(super) fn new(
-        ordering: LexOrdering,
-        schema: &datafusion::arrow::datatypes::Schema,
-        partitions: usize,
-    ) -> Result<Self> {
-        let field = |by: &datafusion::physical_expr::PhysicalSortExpr| {
+    pub(super) fn new(ordering: LexOrdering, schema: &Schema, partitions: usize) -> Result<Self> {
+        let field = |by: &PhysicalSortExpr| {
             let data_type = by.expr.data_type(schema)?;
             Ok(SortField::new_with_options(data_type, by.options))
         };
@@ -48,7 +45,7 @@ impl Runs {
         })
     }
 
-    /// A partition whose next batch has to be [added](Self::add) before the next run is known.
+    /// A partition whose next batch has to be [added](Self::add) before the next slice is known.
     pub(super) fn unknown(&self) -> Option<usize> {
         let mut heads = self.heads.iter();
         heads.position(|head| matches!(head, Head::Unknown))
@@ -152,8 +149,7 @@ mod tests {
 
     use datafusion::arrow::array::{AsArray, Int32Array, StringArray};
     use datafusion::arrow::compute::SortOptions;
-    use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Schema};
-    use datafusion::physical_expr::PhysicalSortExpr;
+    use datafusion::arrow::datatypes::{DataType, Field, Int32Type};
     use datafusion::physical_expr::expressions::Column;
     use proptest::prelude::*;
 
@@ -188,18 +184,19 @@ mod tests {
         let by =
             |name: &str, place| PhysicalSortExpr::new(Arc::new(Column::new(name, place)), options);
         let ordering = LexOrdering::new([by("n", 0), by("t", 1)]).expect("two columns");
-        let mut runs = Runs::new(ordering, &schema, partitions.len()).expect("comparable types");
+        let mut slices =
+            Slices::new(ordering, &schema, partitions.len()).expect("comparable types");
         let mut batches: Vec<_> = partitions
             .iter()
             .map(|rows| rows.chunks(batch_rows))
             .collect();
         let mut given = Vec::new();
         loop {
-            while let Some(partition) = runs.unknown() {
+            while let Some(partition) = slices.unknown() {
                 let next = batches[partition].next().map(|rows| batch(&schema, rows));
-                runs.add(partition, next).expect("keys can be compared");
+                slices.add(partition, next).expect("keys can be compared");
             }
-            match runs.next().expect("keys can be compared") {
+            match slices.next().expect("keys can be compared") {
                 Some(batch) => given.push(rows(&batch)),
                 None => return given,
             }
