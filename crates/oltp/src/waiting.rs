@@ -120,9 +120,10 @@ impl WaitingCalls {
 }
 
 impl Partition {
-    /// Whether rows that the call declares are evicted; they are noted as wanted.
+    /// Whether rows that the call declares are evicted; they are noted as wanted. As long as none is nothing has to
+    /// be looked up twice: that was an eighth of the time of TPC-C's transactions in SQL.
     pub(crate) fn find_declared(&mut self, call: Call<'_>) -> Result<bool, Stop> {
-        if self.anti_cache.is_none() {
+        if self.tables.iter().all(|table| table.evicted.len() == 0) {
             return Ok(false);
         }
         let procedure = &self.procedures[usize::from(call.procedure.0)];
