@@ -65,6 +65,10 @@ pub trait Source: Send {
     fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError>;
 }
 
+/// A source hands a batch of commits on at most this often, unless it is large: a batch costs as much time as
+/// some hundred rows, whatever is in it.
+pub const PUBLISH_INTERVAL: Duration = Duration::from_millis(5);
+
 /// Starts a thread with a name. The binary provides it: engines start no threads themselves.
 pub type Spawner = Arc<dyn Fn(&str, Box<dyn FnOnce() + Send>) + Send + Sync>;
 

@@ -47,13 +47,11 @@ use super::spool::{SpoolError, Spools};
 use super::state::PostgresState;
 use crate::checkpoint::CheckpointError;
 use crate::projection::request::Request;
-use crate::source::{Feed, SourceError};
+use crate::source::{Feed, PUBLISH_INTERVAL, SourceError};
 use crate::status::SourceState;
 
 /// A server that answers within this time is near.
 const NEAR: Duration = Duration::from_millis(2);
-/// A batch is handed on at most this often, unless it is large.
-const PUBLISH_INTERVAL: Duration = Duration::from_millis(5);
 /// The server hears from us at least this often.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 /// Until the replica has caught up, an idle server is asked for its position this often.

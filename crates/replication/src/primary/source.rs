@@ -2,7 +2,8 @@
 //!
 //! 1. Preparing makes the tables of a new replica, or checks that it is the primary's and makes those that have
 //!    been added since, and opens the primary: its feed begins where the replica ends, or with a copy of all rows.
-//! 2. Running starts the primary's threads and hands batches on as they become durable there.
+//! 2. Running starts the primary's threads and hands batches on as they become durable there: the first commit after
+//!    a pause at once, those that follow it closely together ([`PUBLISH_INTERVAL`]).
 //! 3. What the replica has made durable is confirmed to the feed, so that the primary may forget it.
 //!
 //! **Invariant:** one position is one transaction of the primary's log, on both sides.
@@ -28,7 +29,7 @@ use super::signal::Signal;
 use super::table::PrimaryTable;
 use crate::catalog::{TableEntry, TableState};
 use crate::checkpoint::{Checkpoint, Phase};
-use crate::source::{Feed, Source, SourceError, Stop, Target};
+use crate::source::{Feed, PUBLISH_INTERVAL, Source, SourceError, Stop, Target};
 use crate::status::SourceState;
 
 /// The kind under which the source is shown.
@@ -226,6 +227,7 @@ impl Source for PrimarySource {
         let requests = self.requests.take().expect("it runs once");
         let ended = self.start_host(partition, requests, feed, stop.clone());
         let following = Following {
+            handed_on_at: None,
             changes: &changes,
             images,
             projections,
@@ -279,6 +281,8 @@ struct Following<'f> {
     projections: Projections<'f>,
     /// Everything up to here has been handed on.
     position: CommitPosition,
+    /// When the last commits were handed on; `None` after rows of a copy, which are large batches anyway.
+    handed_on_at: Option<Duration>,
 }
 
 impl Following<'_> {
@@ -286,6 +290,7 @@ impl Following<'_> {
     fn run(mut self, feed: &Feed, ended: &Receiver<PrimaryError>) -> Result<(), SourceError> {
         let mut is_whole = true;
         while !feed.stop.is_set() && ended.is_empty() {
+            self.wait_for_more(feed);
             match self.changes.take(BATCH_BYTES).map_err(refused)? {
                 None => self.changes.wait(PATIENCE),
                 Some(taken) => {
@@ -310,6 +315,17 @@ impl Following<'_> {
         Ok(())
     }
 
+    /// Commits that follow others closely wait until there is a batch of them.
+    fn wait_for_more(&self, feed: &Feed) {
+        let Some(handed_on_at) = self.handed_on_at else {
+            return;
+        };
+        let since = feed.clock.monotonic().saturating_sub(handed_on_at);
+        if since < PUBLISH_INTERVAL && self.changes.held_bytes() < BATCH_BYTES {
+            feed.stop.wait(PUBLISH_INTERVAL - since);
+        }
+    }
+
     /// Hands changes on; false when that is no longer wanted.
     fn hand_on(&mut self, taken: &CommittedChanges, feed: &Feed) -> bool {
         if taken.copy().is_some_and(|part| part.is_first) {
@@ -322,6 +338,7 @@ impl Following<'_> {
             return false;
         }
         self.position = taken.last();
+        self.handed_on_at = taken.copy().is_none().then(|| feed.clock.monotonic());
         if taken.copy().is_some_and(|part| part.is_last) {
             feed.status.set_state(SourceState::CatchingUp, None);
         }
