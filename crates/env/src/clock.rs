@@ -1,11 +1,17 @@
-//! Time: monotonic for durations, wall clock for display only.
+//! Time: monotonic for durations, a thread's own for work, wall clock for display only.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// A source of time.
 pub trait Clock: Send + Sync {
     /// Time since an arbitrary fixed moment; never goes back.
     fn monotonic(&self) -> Duration;
+
+    /// Time that processors have worked for the calling thread: not that in which it has waited, or others were
+    /// let before it. Half a microsecond or so is needed to ask.
+    fn thread_work(&self) -> Duration;
 
     /// Microseconds since 1970-01-01 UTC. For display; orders nothing.
     fn wall_us(&self) -> i64;
@@ -34,6 +40,11 @@ impl Default for RealClock {
 impl Clock for RealClock {
     fn monotonic(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    fn thread_work(&self) -> Duration {
+        let worked = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::try_from(worked).expect("work is never negative")
     }
 
     fn wall_us(&self) -> i64 {

@@ -32,6 +32,11 @@ impl Clock for SimulatedClock {
         Duration::from_micros(self.now_us.load(Ordering::Relaxed))
     }
 
+    /// As if one thread did all that takes time.
+    fn thread_work(&self) -> Duration {
+        self.monotonic()
+    }
+
     fn wall_us(&self) -> i64 {
         let since = i64::try_from(self.now_us.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
         WALL_START_US.saturating_add(since)

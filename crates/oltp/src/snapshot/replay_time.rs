@@ -1,6 +1,7 @@
 //! How long the log since the last snapshot would take to replay.
 //!
-//! 1. One run of a call in [`RUNS_OF_SAMPLE`] is timed. If it is logged, it stands for all of them.
+//! 1. One run of a call in [`RUNS_OF_SAMPLE`] is timed. If it is logged, it stands for all of them. The thread's work is
+//!    what counts: queries that want the same processors don't make replay longer.
 //! 2. Replay waits for each evicted row that a call needs, one after another; the threads that read blocks say how long
 //!    that takes.
 //! 3. A snapshot that begins sets the estimate back; after a start it is what replay has taken.
@@ -9,14 +10,14 @@ use std::time::Duration;
 
 use env::Clock;
 
-/// One run in so many is timed: two looks at the clock cost a tenth of a short call.
+/// One run in so many is timed: two looks at the clock cost as much as a short call.
 const RUNS_OF_SAMPLE: u32 = 64;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct ReplayTime {
     runs_until_sample: u32,
-    /// When the run began that is timed.
+    /// The thread's work when the run began that is timed.
     started: Option<Duration>,
     runs: Duration,
     reads: u64,
@@ -41,7 +42,7 @@ impl ReplayTime {
         self.started = None;
         if self.runs_until_sample == 0 {
             self.runs_until_sample = RUNS_OF_SAMPLE;
-            self.started = Some(clock.monotonic());
+            self.started = Some(clock.thread_work());
         }
     }
 
@@ -49,7 +50,7 @@ impl ReplayTime {
     #[inline]
     pub(crate) fn log_run(&mut self, clock: &dyn Clock) {
         if let Some(started) = self.started.take() {
-            let took = clock.monotonic().saturating_sub(started);
+            let took = clock.thread_work().saturating_sub(started);
             self.runs += took * RUNS_OF_SAMPLE;
         }
     }

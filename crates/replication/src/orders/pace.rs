@@ -59,6 +59,10 @@ mod tests {
             *self.0.lock()
         }
 
+        fn thread_work(&self) -> Duration {
+            self.monotonic()
+        }
+
         fn wall_us(&self) -> i64 {
             0
         }
