@@ -37,7 +37,7 @@ const LEAST_MEMORY: ByteSize = ByteSize::mib(128);
 const DEFAULT_SPILL: ByteSize = ByteSize(16 << 30);
 const DEFAULT_CONNECTIONS: usize = 100;
 /// How much of the source's log is re-read after a crash, against how often C0 is written.
-const DEFAULT_FLUSH_SECONDS: u64 = 5;
+const DEFAULT_FLUSH_SECONDS: u64 = 30;
 const DEFAULT_CATCH_UP_SECONDS: u64 = 30;
 /// Enough for the keys of some five million rows, which stay in memory.
 pub const DEFAULT_PRIMARY_MEMORY: ByteSize = ByteSize::mib(256);

@@ -51,7 +51,7 @@ pub struct ApplyOptions {
 impl Default for ApplyOptions {
     fn default() -> Self {
         Self {
-            flush_interval: Duration::from_secs(5),
+            flush_interval: Duration::from_secs(30),
             idle_flush_interval: Duration::from_secs(1),
         }
     }

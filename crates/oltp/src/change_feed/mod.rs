@@ -9,7 +9,8 @@
 //!    are in the feed.
 //! 3. The replica takes them, in a thread of its own, and confirms what it has made durable.
 //! 4. Snapshots wait for the confirmation: of those that are kept one at least is not newer, so the log after
-//!    it makes all changes again that the replica may ask for after a restart (decision 0022).
+//!    it makes all changes again that the replica may ask for after a restart (decision 0022). The feed says which
+//!    position one waits for, so that the replica need not take its time.
 //! 5. When the replica does not keep pace calls are refused before the feed fills the memory.
 //!
 //! **Invariants:** what the feed gives is durable in the command log. Transactions come in the log's order,
@@ -62,6 +63,8 @@ pub struct ChangeFeed {
     /// Of all that was not taken, durable or not.
     held_bytes: AtomicUsize,
     confirmed: AtomicU64,
+    /// What a snapshot waits for.
+    awaited: AtomicU64,
     /// What comes before everything else, until it is whole.
     copy: Mutex<Option<SnapshotCopy>>,
     durable: Mutex<Durable>,
@@ -84,6 +87,7 @@ impl ChangeFeed {
             bytes_max: start.bytes_max,
             held_bytes: AtomicUsize::new(0),
             confirmed: AtomicU64::new(start.after.0),
+            awaited: AtomicU64::new(start.after.0),
             copy: Mutex::new(None),
             durable: Mutex::new(Durable {
                 chunks: VecDeque::new(),
@@ -175,6 +179,18 @@ impl ChangeFeed {
     /// What the replica has confirmed.
     pub fn confirmed(&self) -> CommitPosition {
         CommitPosition(self.confirmed.load(Ordering::Acquire))
+    }
+
+    /// A snapshot cannot begin before this is confirmed.
+    pub(crate) fn wait_for(&self, position: CommitPosition) {
+        self.awaited.fetch_max(position.0, Ordering::Relaxed);
+    }
+
+    /// What the replica should make durable and confirm soon, because the log grows until it does; `None` when
+    /// there is no hurry.
+    pub fn awaited(&self) -> Option<CommitPosition> {
+        let awaited = CommitPosition(self.awaited.load(Ordering::Relaxed));
+        (awaited > self.confirmed()).then_some(awaited)
     }
 
     /// Bytes of changes that were not taken.

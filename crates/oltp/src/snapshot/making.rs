@@ -354,16 +354,14 @@ impl Partition {
         let (Some(snapshots), Some(log)) = (&mut self.snapshots, &self.log) else {
             return false;
         };
-        let awaits_replica = self.feed.as_ref().is_some_and(|feed| {
-            let newest = snapshots.newest().map(|newest| newest.position);
-            newest > Some(feed.confirmed())
-        });
-        let mut log = log.lock();
-        if awaits_replica
-            || snapshots.current.is_some()
-            || snapshots.failed.is_some()
-            || log.poisoned().is_some()
+        if let (Some(feed), Some(newest)) = (&self.feed, snapshots.newest())
+            && newest.position > feed.confirmed()
         {
+            feed.wait_for(newest.position);
+            return false;
+        }
+        let mut log = log.lock();
+        if snapshots.current.is_some() || snapshots.failed.is_some() || log.poisoned().is_some() {
             return false;
         }
         let record = SnapshotRecord {

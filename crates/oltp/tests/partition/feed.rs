@@ -273,6 +273,8 @@ fn the_log_keeps_what_the_replica_has_not_confirmed() {
         let newest = partition.snapshot_position();
         let may_begin = newest <= Some(feed.confirmed());
         assert_eq!(partition.begin_snapshot(), may_begin, "{newest:?}");
+        // Whoever follows is told when it is time to confirm.
+        assert_eq!(feed.awaited(), newest.filter(|_| !may_begin));
         if may_begin {
             let before = partition.snapshot_statistics().completed;
             finish_snapshot(&mut partition, before);

@@ -4,7 +4,8 @@
 //!    been added since, and opens the primary: its feed begins where the replica ends, or with a copy of all rows.
 //! 2. Running starts the primary's threads and hands batches on as they become durable there: the first commit after
 //!    a pause at once, those that follow it closely together ([`PUBLISH_INTERVAL`]).
-//! 3. What the replica has made durable is confirmed to the feed, so that the primary may forget it.
+//! 3. What the replica has made durable is confirmed to the feed, so that the primary may forget it; what a snapshot of
+//!    the primary waits for is made durable at once.
 //!
 //! **Invariant:** one position is one transaction of the primary's log, on both sides.
 
@@ -228,6 +229,7 @@ impl Source for PrimarySource {
         let ended = self.start_host(partition, requests, feed, stop.clone());
         let following = Following {
             handed_on_at: None,
+            hurried_to: CommitPosition::ZERO,
             changes: &changes,
             images,
             projections,
@@ -283,6 +285,8 @@ struct Following<'f> {
     position: CommitPosition,
     /// When the last commits were handed on; `None` after rows of a copy, which are large batches anyway.
     handed_on_at: Option<Duration>,
+    /// A flush was asked for up to here.
+    hurried_to: CommitPosition,
 }
 
 impl Following<'_> {
@@ -311,8 +315,20 @@ impl Following<'_> {
             }
             let confirmed = feed.confirmed.latest()?.resume;
             self.changes.confirm(CommitPosition(confirmed));
+            self.hurry(feed);
         }
         Ok(())
+    }
+
+    /// Has what a snapshot of the primary waits for made durable, once it is there.
+    fn hurry(&mut self, feed: &Feed) {
+        let Some(awaited) = self.changes.awaited() else {
+            return;
+        };
+        if awaited > self.hurried_to && feed.store.visible() >= awaited {
+            self.hurried_to = awaited;
+            feed.store.request_flush();
+        }
     }
 
     /// Commits that follow others closely wait until there is a batch of them.
