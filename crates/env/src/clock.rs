@@ -10,7 +10,7 @@ pub trait Clock: Send + Sync {
     fn monotonic(&self) -> Duration;
 
     /// Time that processors have worked for the calling thread: not that in which it has waited, or others were
-    /// let before it. Half a microsecond or so is needed to ask.
+    /// let before it. To ask is a system call.
     fn thread_work(&self) -> Duration;
 
     /// Microseconds since 1970-01-01 UTC. For display; orders nothing.

@@ -65,8 +65,8 @@ pub trait Source: Send {
     fn run(&mut self, start: &Checkpoint, feed: &Feed) -> Result<(), SourceError>;
 }
 
-/// A source hands a batch of commits on at most this often, unless it is large: a batch costs as much time as
-/// some hundred rows, whatever is in it.
+/// A source hands a batch of commits on at most this often, unless it is large: a batch takes time of its
+/// own in every table that it changes, however few the rows.
 pub const PUBLISH_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Starts a thread with a name. The binary provides it: engines start no threads themselves.

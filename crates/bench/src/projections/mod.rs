@@ -30,8 +30,7 @@ use queries::QUERIES;
 const DATABASE: &str = "postgres";
 /// How long a copy, a backlog or a projection may take.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// How often a query is asked before its time counts: a page that is read for the first time is not kept, one
-/// that is read again is.
+/// How often a query is asked before its time counts, so that its pages are in the cache.
 const WARM_UPS: usize = 3;
 /// What is ordered anew.
 const PROJECTIONS: [&str; 2] = [

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use env::Clock;
 
-/// One run in so many is timed: two looks at the clock cost as much as a short call.
+/// One run in so many is timed: two looks at the clock are two system calls.
 const RUNS_OF_SAMPLE: u32 = 64;
 
 /// See the module.
