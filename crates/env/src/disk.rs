@@ -1,6 +1,7 @@
 //! Files and directories, as the engines see them.
 //!
-//! Files are written once, front to back, and then only read; there is no write in place. What
+//! Files are written once, front to back, and then only read; there is no write in place but of zeros that were
+//! put there to make room. What
 //! survives a crash: the bytes of a file before its last `sync`, under its name once the
 //! directory has been synced after the create or rename. Everything else may be lost, kept in
 //! part or torn.
@@ -16,6 +17,11 @@ pub const DIRECT_ALIGNMENT: usize = 4 << 10;
 pub trait WritableFile: Send {
     /// Appends all of `bytes`.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes room for so many bytes after what was appended: a sync of what is appended there need not make a new length
+    /// of the file durable. Whoever reads the file finds zeros in what is left of the room, and so does who opens it
+    /// again. May do nothing at all; where there is no space, the append will say so.
+    fn reserve(&mut self, _bytes: usize) {}
 
     /// Says that the file will be synced soon, so that what was appended may be on its way meanwhile. Makes nothing
     /// durable, and may do nothing at all.

@@ -1,7 +1,7 @@
 //! The real file system. The only place in the product that touches files.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const WRITE_BACK_BYTES_MIN: usize = 256 << 10;
 
 struct RealWritableFile {
     file: File,
-    /// Where it ends.
+    /// Where what was appended ends.
     bytes: u64,
     /// What comes before is on its way to the device.
     begun_bytes: u64,
@@ -56,12 +56,18 @@ impl RealWritableFile {
 
 impl WritableFile for RealWritableFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)?;
+        self.file.write_all_at(bytes, self.bytes)?;
         self.bytes += bytes.len() as u64;
         if bytes.len() >= WRITE_BACK_BYTES_MIN {
             self.begin_write_back();
         }
         Ok(())
+    }
+
+    fn reserve(&mut self, bytes: usize) {
+        // Zeros that are written, not space that is only set aside: that would be marked as written with every sync, in
+        // the file system's journal. Should this fail, it was the disk that had no room, or the append will fail as well.
+        let _ = self.file.write_all_at(&vec![0; bytes], self.bytes);
     }
 
     fn will_sync(&mut self) {
@@ -190,7 +196,7 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 fn append(path: &Path, length: u64) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).open(path)?;
+    let file = OpenOptions::new().write(true).open(path)?;
     if file.metadata()?.len() != length {
         file.set_len(length)?;
     }
@@ -209,4 +215,29 @@ fn direct_if_possible(file: File, path: &Path) -> io::Result<Box<dyn WritableFil
 /// Whether a file was refused because the file system has none that are read and written past the cache.
 fn has_no_direct_files(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is appended goes where the room was made, which a reader sees as zeros until then; who opens the file
+    /// again to append says where its end is.
+    #[test]
+    fn appends_fill_the_room_that_was_made() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("file");
+        let mut file = RealDisk.create(&path)?;
+        file.append(b"abc")?;
+        file.reserve(8);
+        file.append(b"def")?;
+        file.sync()?;
+        assert_eq!(std::fs::read(&path)?, b"abcdef\0\0\0\0\0");
+        let mut file = RealDisk.open_append(&path, 4)?;
+        file.append(b"xy")?;
+        file.reserve(1);
+        file.append(b"more than was made")?;
+        assert_eq!(std::fs::read(&path)?, b"abcdxymore than was made");
+        Ok(())
+    }
 }

@@ -76,6 +76,10 @@ impl WritableFile for MeteredFile {
         self.file.append(bytes)
     }
 
+    fn reserve(&mut self, bytes: usize) {
+        self.file.reserve(bytes);
+    }
+
     fn will_sync(&mut self) {
         self.file.will_sync();
     }

@@ -82,14 +82,16 @@ impl ReadLog {
         self.length
     }
 
-    /// Refuses a segment that another one follows, if it has a torn end.
+    /// Refuses a segment that another one follows, if it has a torn end. Behind its last group there may be room that
+    /// was made for another one.
     pub(crate) fn check_whole(&self, folder: &Path) -> Result<(), PrimaryError> {
-        if self.length == self.bytes.len() as u64 {
+        let rest = &self.bytes[self.length as usize..];
+        if rest.iter().all(|byte| *byte == 0) {
             return Ok(());
         }
-        let (found, expected) = (self.bytes.len() as u64 - self.length, self.segment.0 + 1);
+        let (found, expected) = (rest.len(), self.segment.0 + 1);
         let detail = format!(
-            "found {found} bytes that are no group, expected the end: segment {expected} follows"
+            "found {found} bytes that are no group, expected the end or zeros: segment {expected} follows"
         );
         Err(damaged(
             &folder.join(self.segment.name()),

@@ -1,4 +1,7 @@
 //! The writer: appends groups and syncs them, segment after segment.
+//!
+//! Room is made ahead of the groups, so that most syncs find the file as long as it was and write the group's bytes
+//! alone, without a turn of the file system's journal.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +14,10 @@ use super::log_reader::ReadLog;
 use super::{LogJob, SegmentNumber};
 use crate::error::{PrimaryError, io_failed};
 use crate::work_queue::WorkQueue;
+
+/// Room that is made at a time: with groups of a kilobyte or two, one sync in fifty writes so much more, which takes a
+/// disk of 400 MB/s 0.2 ms.
+const RESERVED_BYTES: usize = 64 << 10;
 
 /// The log's last segment. Shared by the partition and the thread that writes for it.
 pub struct LogWriter {
@@ -28,6 +35,8 @@ struct Target {
     /// `None` until it has been cut to its length.
     file: Option<Box<dyn WritableFile>>,
     length: u64,
+    /// Up to here there is room.
+    reserved: u64,
 }
 
 impl LogWriter {
@@ -57,6 +66,7 @@ impl LogWriter {
             log: read.log,
             file: Some(file),
             length: read.length,
+            reserved: read.length,
         };
         Ok(Self::at(env, folder, target))
     }
@@ -111,6 +121,7 @@ impl LogWriter {
             Some(file) => file,
             None => {
                 let file = self.env.disk.open_append(path, target.length);
+                target.reserved = target.length;
                 file.map_err(|error| io_failed("cut", path, &error))?
             }
         };
@@ -118,6 +129,10 @@ impl LogWriter {
         file.append(bytes)
             .map_err(|error| io_failed("write", path, &error))?;
         target.length += bytes.len() as u64;
+        if target.length > target.reserved {
+            file.reserve(RESERVED_BYTES);
+            target.reserved = target.length + RESERVED_BYTES as u64;
+        }
         target.file = Some(file);
         Ok(())
     }
@@ -146,6 +161,7 @@ impl Target {
             log,
             file: Some(file),
             length: FILE_HEADER_BYTES as u64,
+            reserved: FILE_HEADER_BYTES as u64,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use env::Env;
 use sim::{SimulatedDisk, environment};
@@ -69,10 +70,16 @@ fn what_was_appended_is_read_again() {
     assert_eq!(found, expected);
 }
 
+/// Bytes of the log of three groups, without the room after them.
+fn written_bytes() -> usize {
+    let read = ReadLog::read(&written().0, Path::new("/"), FIRST);
+    read.expect("intact").expect("there").length as usize
+}
+
 /// The file may end anywhere: everything up to the last whole group is there, and the log goes on.
 #[test]
 fn a_torn_end_is_cut_at_every_length() {
-    let whole = written().0.bytes(Path::new(PATH)).len();
+    let whole = written_bytes();
     let header = file_header(group::LogNumber(0)).len();
     let group = (whole - header) / 3;
     for length in 0..whole {
@@ -107,7 +114,7 @@ fn a_torn_end_is_cut_at_every_length() {
 /// A flipped bit before the last group is damage; in the last group it may be a torn end.
 #[test]
 fn damage_is_told_from_a_torn_end() {
-    let whole = written().0.bytes(Path::new(PATH)).len();
+    let whole = written_bytes();
     let header = file_header(group::LogNumber(0)).len();
     let group = (whole - header) / 3;
     for offset in 0..whole {
@@ -135,7 +142,8 @@ fn a_failed_sync_ends_the_log() {
     let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
     append(&mut log, b"");
     log.advance().expect("nothing fails");
-    let sync = disk.changes() + 1;
+    // The group, room for more, the sync.
+    let sync = disk.changes() + 2;
     let mut faults = sim::Faults::default();
     faults.changes.insert(sync, sim::Fault::Error);
     disk.plan(faults);
@@ -195,7 +203,14 @@ fn segments_follow_one_another() {
     );
     read.check_whole(folder).expect("whole");
     let second = folder.join(SegmentNumber(1).name());
-    disk.cut(&second, disk.bytes(&second).len() as u64 - 1);
+    let whole = ReadLog::read(&disk, folder, SegmentNumber(1));
+    let whole = whole.expect("intact").expect("there");
+    assert!(
+        whole.length < disk.bytes(&second).len() as u64,
+        "it has room"
+    );
+    whole.check_whole(folder).expect("room is no torn end");
+    disk.cut(&second, whole.length - 1);
     let cut = ReadLog::read(&disk, folder, SegmentNumber(1));
     let error = cut.expect("torn").expect("there").check_whole(folder);
     assert!(
@@ -265,4 +280,43 @@ fn version_1_is_written_byte_for_byte() {
     let bytes = group.finish(group::LogNumber(5), 24);
     assert_eq!(bytes[..4], GROUP_MAGIC);
     assert_eq!(bytes, golden, "{bytes:02x?}");
+}
+
+/// Most syncs find room for their group: the file gets longer once in many groups. A power cut in the middle of any
+/// write leaves what was acknowledged, and at most the group that was being written.
+#[test]
+fn groups_are_written_into_room_that_was_made() {
+    let disk = SimulatedDisk::new(1);
+    let env = environment(&disk);
+    let writer = LogWriter::create(env, "/".into(), FIRST).expect("nothing fails");
+    let mut log = CommandLog::new(Arc::new(writer), CommitPosition::ZERO);
+    let (found, durable) = (Arc::default(), Arc::new(AtomicU64::new(0)));
+    let (list, acknowledged): (Arc<std::sync::Mutex<Vec<_>>>, _) =
+        (Arc::clone(&found), Arc::clone(&durable));
+    disk.watch(Some(Arc::new(move |moment| {
+        let durable = acknowledged.load(Ordering::Relaxed);
+        for seed in 0..4 {
+            let image = moment.found_after(sim::Crash::PowerCut { keep: 0.5 }, seed);
+            list.lock().expect("no panic").push((durable, image));
+        }
+    })));
+    let mut lengths = std::collections::BTreeSet::new();
+    for _ in 0..60 {
+        append(&mut log, &[7; 3_000]);
+        log.advance().expect("nothing fails");
+        log.writer.write().expect("nothing fails");
+        log.advance().expect("nothing fails");
+        durable.store(log.durable().0, Ordering::Relaxed);
+        lengths.insert(disk.bytes(Path::new(PATH)).len());
+    }
+    disk.watch(None);
+    assert!((2..=4).contains(&lengths.len()), "{lengths:?}");
+    for (durable, image) in found.lock().expect("no panic").iter() {
+        let last = positions(image).expect("torn at most").last().copied();
+        let last = last.unwrap_or_default();
+        assert!(
+            (*durable..=durable + 1).contains(&last),
+            "{last} of {durable}"
+        );
+    }
 }

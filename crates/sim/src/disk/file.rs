@@ -42,9 +42,10 @@ impl SimulatedFile {
         self.len().next_multiple_of(BLOCK_BYTES) as u64
     }
 
-    /// Bytes of the blocks that appending `length` bytes would take.
+    /// Bytes of the blocks that it would take to have so many bytes, beside those that it has.
     pub(super) fn room_bytes(&self, length: usize) -> u64 {
-        (self.len() + length).next_multiple_of(BLOCK_BYTES) as u64 - self.occupied_bytes()
+        let wanted = length.next_multiple_of(BLOCK_BYTES) as u64;
+        wanted.saturating_sub(self.occupied_bytes())
     }
 
     /// Whether all of it is durable.
@@ -52,17 +53,30 @@ impl SimulatedFile {
         self.dropped.is_empty() && self.bytes == self.durable
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) {
-        Arc::make_mut(&mut self.bytes).extend_from_slice(bytes);
+    /// Writes bytes at a place up to the end, over what is there.
+    pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let end = offset + bytes.len();
+        let file = Arc::make_mut(&mut self.bytes);
+        if file.len() < end {
+            file.resize(end, 0);
+        }
+        file[offset..end].copy_from_slice(bytes);
+        self.unchanged = self.unchanged.min(offset);
+        // What a failed sync has dropped from here on is to be written again.
+        self.cut_dropped(offset);
+    }
+
+    fn cut_dropped(&mut self, offset: usize) {
+        self.dropped.retain_mut(|range| {
+            range.end = range.end.min(offset);
+            range.start < range.end
+        });
     }
 
     pub(super) fn set_len(&mut self, length: usize) {
         self.unchanged = self.unchanged.min(length);
         Arc::make_mut(&mut self.bytes).resize(length, 0);
-        self.dropped.retain_mut(|range| {
-            range.end = range.end.min(length);
-            range.start < range.end
-        });
+        self.cut_dropped(length);
     }
 
     pub(super) fn sync(&mut self) {

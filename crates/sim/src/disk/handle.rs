@@ -9,43 +9,72 @@ use rand::rngs::StdRng;
 
 use super::{FileId, SimulatedDisk, Verdict};
 
+/// Where bytes are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub file: FileId,
+    pub offset: usize,
+}
+
 /// A file being written.
 pub(super) struct Writer {
     disk: SimulatedDisk,
     path: PathBuf,
     file: FileId,
+    /// Where what was appended ends; behind it there may be zeros.
+    end: usize,
 }
 
 impl Writer {
-    pub(super) fn new(disk: SimulatedDisk, path: &Path, file: FileId) -> Self {
+    /// Appends after so many bytes.
+    pub(super) fn new(disk: SimulatedDisk, path: &Path, file: FileId, end: usize) -> Self {
         Self {
             disk,
             path: path.to_owned(),
             file,
+            end,
+        }
+    }
+}
+
+impl Writer {
+    /// Writes after what was appended, over the zeros that may be there.
+    fn write(&self, operation: &str, bytes: &[u8]) -> io::Result<()> {
+        let place = Place {
+            file: self.file,
+            offset: self.end,
+        };
+        self.disk.pause(&self.path, Some((place, bytes)));
+        let mut world = self.disk.world();
+        let was_dead = world.crashed;
+        world.note("bytes", &self.path, bytes.len() as u64);
+        let room = world.file(self.file).room_bytes(self.end + bytes.len());
+        match world.change(operation, &self.path, room) {
+            Verdict::Proceed | Verdict::Lie => {
+                world.file(self.file).write(self.end, bytes);
+                Ok(())
+            }
+            Verdict::Fail(error) => {
+                if !was_dead {
+                    let part = part_of_append(bytes.len(), &mut world.random);
+                    world.file(self.file).write(self.end, &bytes[..part]);
+                }
+                Err(error)
+            }
         }
     }
 }
 
 impl WritableFile for Writer {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.disk.pause(&self.path, Some((self.file, bytes)));
-        let mut world = self.disk.world();
-        let was_dead = world.crashed;
-        world.note("bytes", &self.path, bytes.len() as u64);
-        let room = world.file(self.file).room_bytes(bytes.len());
-        match world.change("append", &self.path, room) {
-            Verdict::Proceed | Verdict::Lie => {
-                world.file(self.file).append(bytes);
-                Ok(())
-            }
-            Verdict::Fail(error) => {
-                if !was_dead {
-                    let part = part_of_append(bytes.len(), &mut world.random);
-                    world.file(self.file).append(&bytes[..part]);
-                }
-                Err(error)
-            }
-        }
+        self.write("append", bytes)?;
+        self.end += bytes.len();
+        Ok(())
+    }
+
+    fn reserve(&mut self, bytes: usize) {
+        // As on a real disk: what fails here fails again when there is something to append.
+        let _ = self.write("reserve", &vec![0; bytes]);
     }
 
     fn sync(&mut self) -> io::Result<()> {

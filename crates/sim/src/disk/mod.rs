@@ -371,7 +371,7 @@ impl Disk for SimulatedDisk {
         directory.insert(name, id);
         world.next_file += 1;
         world.files.insert(id, SimulatedFile::default());
-        Ok(Box::new(Writer::new(self.clone(), path, id)))
+        Ok(Box::new(Writer::new(self.clone(), path, id, 0)))
     }
 
     fn open_append(&self, path: &Path, length: u64) -> io::Result<Box<dyn WritableFile>> {
@@ -381,8 +381,9 @@ impl Disk for SimulatedDisk {
             return Err(error);
         }
         let id = world.find(path)?;
-        world.file(id).set_len(length as usize);
-        Ok(Box::new(Writer::new(self.clone(), path, id)))
+        let length = length as usize;
+        world.file(id).set_len(length);
+        Ok(Box::new(Writer::new(self.clone(), path, id, length)))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadableFile>> {

@@ -11,8 +11,8 @@ use std::sync::{Arc, PoisonError};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-use super::handle::part_of_append;
-use super::{Crash, FileId, SimulatedDisk};
+use super::handle::{Place, part_of_append};
+use super::{Crash, SimulatedDisk};
 
 /// Called before each operation that changes something.
 pub type Watcher = Arc<dyn Fn(&Moment<'_>) + Send + Sync>;
@@ -20,8 +20,8 @@ pub type Watcher = Arc<dyn Fn(&Moment<'_>) + Send + Sync>;
 /// An operation is about to happen.
 pub struct Moment<'a> {
     disk: &'a SimulatedDisk,
-    /// What is being appended, and to which file.
-    append: Option<(FileId, &'a [u8])>,
+    /// What is being written, and where.
+    written: Option<(Place, &'a [u8])>,
     /// The file or directory.
     pub path: &'a Path,
 }
@@ -32,14 +32,15 @@ impl Moment<'_> {
     pub fn found_after(&self, crash: Crash, seed: u64) -> SimulatedDisk {
         let mut random = StdRng::seed_from_u64(seed);
         let mut world = self.disk.world();
-        let Some((file, bytes)) = self.append else {
+        let Some((place, bytes)) = self.written else {
             return SimulatedDisk::of(world.after(crash, &mut random));
         };
-        let whole = world.file(file).clone();
+        let before = world.file(place.file).clone();
         let part = part_of_append(bytes.len(), &mut random);
-        world.file(file).append(&bytes[..part]);
+        let file = world.file(place.file);
+        file.write(place.offset, &bytes[..part]);
         let found = world.after(crash, &mut random);
-        *world.file(file) = whole;
+        *world.file(place.file) = before;
         SimulatedDisk::of(found)
     }
 }
@@ -51,13 +52,13 @@ impl SimulatedDisk {
     }
 
     /// Calls the watcher.
-    pub(super) fn pause(&self, path: &Path, append: Option<(FileId, &[u8])>) {
+    pub(super) fn pause(&self, path: &Path, written: Option<(Place, &[u8])>) {
         let watcher = self.watcher.lock();
         let watcher = watcher.unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(watcher) = watcher.filter(|_| !self.has_crashed()) {
             watcher(&Moment {
                 disk: self,
-                append,
+                written,
                 path,
             });
         }
