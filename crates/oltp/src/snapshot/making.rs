@@ -54,7 +54,7 @@ impl Default for SnapshotOptions {
             log_bytes: Some(64 << 20),
             replay_ms: Some(4_000),
             slice_bytes: 16 << 10,
-            chunk_bytes: 64 << 10,
+            chunk_bytes: 512 << 10,
             held_bytes_max: 8 << 20,
         }
     }
@@ -121,6 +121,8 @@ pub(crate) struct Snapshots {
     /// Why there can be no more.
     failed: Option<PrimaryError>,
     in_flight_bytes: usize,
+    /// Whether there is more to copy, and room for it.
+    goes_on: bool,
 }
 
 /// The snapshot that is being made.
@@ -154,6 +156,7 @@ impl Snapshots {
             current: None,
             failed: None,
             in_flight_bytes: 0,
+            goes_on: false,
         }
     }
 
@@ -253,6 +256,7 @@ impl Snapshots {
         durable: CommitPosition,
     ) {
         self.take_events(tables);
+        self.goes_on = false;
         if self.current.is_none() {
             return;
         }
@@ -269,6 +273,7 @@ impl Snapshots {
             copy_slice(tables, self.options.slice_bytes);
         }
         let is_copied = tables.iter().all(|table| table.capture.is_done());
+        self.goes_on = !is_copied && held <= self.options.held_bytes_max / 2;
         let is_discarded = self.current.as_ref().is_some_and(|c| c.is_discarded);
         if !is_discarded {
             self.submit_chunks(tables);
@@ -395,6 +400,12 @@ impl Partition {
         if is_served && snapshots.options.is_due(grown, replay_time) {
             self.begin_snapshot();
         }
+    }
+
+    /// Whether the next [`Self::poll`] would go on with a snapshot: whoever has nothing else to do should poll soon.
+    pub fn goes_on(&self) -> bool {
+        let snapshots = self.snapshots.as_ref();
+        snapshots.is_some_and(|snapshots| snapshots.goes_on)
     }
 
     /// How long the log since the last snapshot would take to replay, about.
