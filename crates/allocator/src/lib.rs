@@ -17,14 +17,20 @@
 //! | no | 30 ms | 2.4 | 16 ms | 278 | |
 //! | no | 10 ms | | | | 97 |
 //!
+//! Statements that find the memory of those before them save its faults and the clearing of its pages. So a process
+//! that tells its limit keeps free memory for longer while it is well below. Of twelve aggregates and six joins over
+//! 500,000 rows the kernel had 0.5 s instead of 1.2, beside 3.1 s of their own, whether memory was kept for one second
+//! or for five (an AMD EPYC of the Zen 3 kind, two processors, 512 MiB, 411 to 459 MB resident at most either way).
+//!
 //! The allocator looks for what it may give back only while somebody allocates: a process that has
-//! become idle keeps what it had. So a thread looks once a second.
+//! become idle keeps what it had. So a thread looks, once a second, and ten times a second how near the limit is.
 
 use std::ffi::{c_int, c_long};
 use std::hint::black_box;
 use std::io;
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use std::{fs, thread};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -32,28 +38,69 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// For how long free memory is kept.
 const KEPT: Duration = Duration::from_millis(100);
 
+/// The same while memory is ample.
+const KEPT_AMPLE: Duration = Duration::from_secs(1);
+
 /// `mi_option_purge_delay` in the allocator's list of options, which has it in milliseconds.
 const PURGE_DELAY: c_int = 15;
 
-/// How often the thread looks.
+/// How often the thread looks for what it may give back.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often it looks how much memory the process occupies: that takes some microseconds.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What the process may occupy, in bytes; nothing of it is ample until it is told.
+static LIMIT_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Has this process, and those that it starts, keep little that it does not use. The thread that
 /// sees to it ends with the process.
 pub fn give_back_early() -> io::Result<()> {
     rustix::thread::disable_transparent_huge_pages(true)?;
-    // SAFETY: stores a number; the allocator's threads read it anew whenever they free memory.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, KEPT.as_millis() as c_long) }
+    keep(KEPT);
     let thread = thread::Builder::new().name("give-back".to_owned());
     thread.spawn(|| {
         // A thread that has not allocated has nothing to collect through.
         drop(black_box(Box::new(0_u8)));
         loop {
-            thread::sleep(INTERVAL);
+            for _ in 0..INTERVAL.div_duration_f64(LOOK_INTERVAL) as u32 {
+                thread::sleep(LOOK_INTERVAL);
+                keep(match is_ample() {
+                    true => KEPT_AMPLE,
+                    false => KEPT,
+                });
+            }
             give_back_expired();
         }
     })?;
     Ok(())
+}
+
+/// Tells what the process may occupy: from then on it keeps free memory for longer while it is below seven eighths of
+/// that.
+pub fn set_limit(bytes: u64) {
+    LIMIT_BYTES.store(bytes, Ordering::Relaxed);
+}
+
+fn is_ample() -> bool {
+    let ample = LIMIT_BYTES.load(Ordering::Relaxed) / 8 * 7;
+    ample > 0 && resident_bytes().is_some_and(|bytes| bytes < ample)
+}
+
+/// Bytes of memory that this process occupies.
+fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let resident = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = resident.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Has free memory be kept for so long.
+fn keep(kept: Duration) {
+    // SAFETY: stores a number; the allocator's threads read it anew whenever they free memory.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, kept.as_millis() as c_long) }
 }
 
 /// Gives back what has been free for a while, of all threads.
@@ -65,18 +112,25 @@ fn give_back_expired() {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::time::Instant;
 
     use super::*;
 
-    const FREED_BYTES: usize = 256 << 20;
+    const FREED_BYTES: u64 = 256 << 20;
 
-    /// Bytes of memory that this process occupies.
-    fn resident_bytes() -> usize {
-        let pages = fs::read_to_string("/proc/self/statm").expect("Linux");
-        let pages = pages.split(' ').nth(1).expect("the second number");
-        pages.parse::<usize>().expect("a number") * 4096
+    fn resident() -> u64 {
+        resident_bytes().expect("Linux tells it")
+    }
+
+    /// Memory is ample while there is a limit, and the process well below it.
+    #[test]
+    fn memory_is_ample_far_below_the_limit() {
+        assert!(!is_ample(), "no limit was told");
+        set_limit(u64::MAX);
+        assert!(is_ample());
+        set_limit(1 << 20);
+        assert!(!is_ample(), "the program alone is larger");
+        set_limit(0);
     }
 
     /// What was used and freed goes back although nobody allocates any more.
@@ -86,15 +140,15 @@ mod tests {
         let delay_ms = unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
         assert_eq!(delay_ms, 1_000, "the default of the option that is set");
         give_back_early().expect("a thread can be started");
-        let batches: Vec<Vec<u8>> = (0..256).map(|_| vec![1; FREED_BYTES / 256]).collect();
-        let full = resident_bytes();
+        let batches: Vec<Vec<u8>> = (0..256).map(|_| vec![1; 1 << 20]).collect();
+        let full = resident();
         drop(black_box(batches));
         let waited = Instant::now();
-        while resident_bytes() + FREED_BYTES * 9 / 10 > full {
+        while resident() + FREED_BYTES * 9 / 10 > full {
             assert!(
                 waited.elapsed() < Duration::from_secs(60),
                 "{} of {full} bytes are still resident",
-                resident_bytes()
+                resident()
             );
             thread::sleep(INTERVAL / 10);
         }

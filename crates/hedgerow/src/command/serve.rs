@@ -31,6 +31,11 @@ pub fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     logging::start();
     let (node_settings, source) = settings::serve(arguments)?;
     let (data, web) = (node_settings.data.clone(), node_settings.web);
+    let of_primary = match &source {
+        SourceSettings::Postgres(_) => 0,
+        SourceSettings::Primary(primary) => primary.memory.0,
+    };
+    allocator::set_limit(node_settings.memory.0 + of_primary);
     let started = match source {
         SourceSettings::Postgres(source) => follow(node_settings, *source)?,
         SourceSettings::Primary(primary) => Some(run_primary(node_settings, primary)?),
