@@ -127,7 +127,7 @@ pub struct ServeArguments {
     /// Clients served at the same time [default: 100]
     #[arg(long, value_name = "COUNT")]
     pub connections: Option<usize>,
-    /// Seconds after which changes are made durable, and the source may forget them [default: 5]
+    /// Seconds after which changes are made durable, and the source may forget them [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub flush_seconds: Option<u64>,
     /// Seconds that a statement waits after a start until the copy has caught up [default: 30]
@@ -142,6 +142,10 @@ pub struct ServeArguments {
     /// while it is idle; 0 for never [default: 0]
     #[arg(long, value_name = "SECONDS")]
     pub heartbeat_seconds: Option<u64>,
+    /// How 64 MiB of log or more are read from PostgreSQL: by statements, which is faster and takes two
+    /// temporary slots, or by the replication stream as all else [default: statements]
+    #[arg(long, value_name = "statements|stream")]
+    pub backlog: Option<BacklogLink>,
     /// Raise an alarm when the source keeps more log than this for us [default: 10GiB]
     #[arg(long, value_name = "SIZE")]
     pub retained_max: Option<ByteSize>,
@@ -155,6 +159,16 @@ pub enum GapAnswer {
     Stop,
     /// Copy everything again meanwhile
     CopyAgain,
+}
+
+/// How much log at once is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BacklogLink {
+    /// By statements
+    Statements,
+    /// By the replication stream
+    Stream,
 }
 
 /// Where a running server is.

@@ -8,12 +8,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use replication::apply::ApplyOptions;
 use replication::postgres::PostgresConfig;
-use replication::postgres::config::{ConfigError, OnGap};
+use replication::postgres::config::{BacklogReading, ConfigError, OnGap};
 use serde::Deserialize;
 
 use crate::byte_size::ByteSize;
-use crate::cli::{GapAnswer, ServeArguments, SourceArguments};
+use crate::cli::{BacklogLink, GapAnswer, ServeArguments, SourceArguments};
 use crate::server::tls::TlsFiles;
 
 /// The data directory where none is named.
@@ -36,8 +37,6 @@ const DEFAULT_MEMORY: ByteSize = ByteSize::mib(512);
 const LEAST_MEMORY: ByteSize = ByteSize::mib(128);
 const DEFAULT_SPILL: ByteSize = ByteSize(16 << 30);
 const DEFAULT_CONNECTIONS: usize = 100;
-/// How much of the source's log is re-read after a crash, against how often C0 is written.
-const DEFAULT_FLUSH_SECONDS: u64 = 30;
 const DEFAULT_CATCH_UP_SECONDS: u64 = 30;
 /// Enough for the keys of some five million rows, which stay in memory.
 pub const DEFAULT_PRIMARY_MEMORY: ByteSize = ByteSize::mib(256);
@@ -125,6 +124,7 @@ struct SettingsFile {
     catch_up_seconds: Option<u64>,
     on_gap: Option<GapAnswer>,
     heartbeat_seconds: Option<u64>,
+    backlog: Option<BacklogLink>,
     retained_max: Option<ByteSize>,
 }
 
@@ -188,7 +188,7 @@ impl NodeSettings {
             spill: DEFAULT_SPILL,
             threads: std::thread::available_parallelism().map_or(2, usize::from),
             connections: DEFAULT_CONNECTIONS,
-            flush_interval: Duration::from_secs(DEFAULT_FLUSH_SECONDS),
+            flush_interval: ApplyOptions::default().flush_interval,
             catch_up_timeout: Duration::from_secs(DEFAULT_CATCH_UP_SECONDS),
         }
     }
@@ -227,6 +227,7 @@ pub struct PrimarySettings {
 struct Following {
     on_gap: Option<GapAnswer>,
     heartbeat: Option<u64>,
+    backlog: Option<BacklogLink>,
     retained_max: Option<ByteSize>,
 }
 
@@ -240,6 +241,10 @@ impl Following {
             .heartbeat
             .filter(|&seconds| seconds > 0)
             .map(Duration::from_secs);
+        source.backlog = match self.backlog {
+            Some(BacklogLink::Stream) => BacklogReading::Stream,
+            Some(BacklogLink::Statements) | None => BacklogReading::Statements,
+        };
         if let Some(ByteSize(bytes)) = self.retained_max {
             source.retained_bytes_max = bytes;
         }
@@ -249,6 +254,7 @@ impl Following {
     fn check_absent(&self) -> Result<(), SettingsError> {
         refuse_given("on-gap", self.on_gap.is_some(), FOR_POSTGRES)?;
         refuse_given("heartbeat-seconds", self.heartbeat.is_some(), FOR_POSTGRES)?;
+        refuse_given("backlog", self.backlog.is_some(), FOR_POSTGRES)?;
         refuse_given("retained-max", self.retained_max.is_some(), FOR_POSTGRES)
     }
 }
@@ -310,6 +316,7 @@ pub fn serve(arguments: ServeArguments) -> Result<(NodeSettings, SourceSettings)
     let following = Following {
         on_gap: arguments.on_gap.or(file.on_gap),
         heartbeat: arguments.heartbeat_seconds.or(file.heartbeat_seconds),
+        backlog: arguments.backlog.or(file.backlog),
         retained_max: arguments.retained_max.or(file.retained_max),
     };
     let primary_memory = arguments.primary_memory.or(file.primary_memory);
@@ -443,6 +450,7 @@ mod tests {
             flush-seconds = 2
             on-gap = "copy-again"
             heartbeat-seconds = 10
+            backlog = "stream"
             retained-max = "1GiB"
         "#;
         let arguments = ServeArguments {
@@ -460,6 +468,7 @@ mod tests {
         assert_eq!(source.slot, "from_file");
         assert_eq!(source.on_gap, OnGap::CopyAgain);
         assert_eq!(source.heartbeat, Some(Duration::from_secs(10)));
+        assert_eq!(source.backlog, BacklogReading::Stream);
         assert_eq!(source.retained_bytes_max, 1 << 30);
     }
 

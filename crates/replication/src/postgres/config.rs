@@ -73,8 +73,20 @@ pub struct PostgresConfig {
     pub on_gap: OnGap,
     /// How often to write a message into the source's log; `None` for never.
     pub heartbeat: Option<Duration>,
+    /// How much log at once is read.
+    pub backlog: BacklogReading,
     /// Log kept by the source above which an alarm is raised, bytes.
     pub retained_bytes_max: u64,
+}
+
+/// How much log at once is read (decision 0031).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BacklogReading {
+    /// By statements, which is faster and takes two temporary slots.
+    #[default]
+    Statements,
+    /// As all else, by the replication stream.
+    Stream,
 }
 
 /// Whether a password's proof covers the certificate that the connection began with: libpq's
@@ -162,6 +174,7 @@ impl PostgresConfig {
             publication: None,
             on_gap: OnGap::default(),
             heartbeat: None,
+            backlog: BacklogReading::default(),
             retained_bytes_max: RETAINED_BYTES_MAX,
         })
     }

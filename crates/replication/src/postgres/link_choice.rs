@@ -2,12 +2,14 @@
 //!
 //! 1. At a connect: statements, if [`BACKLOG_BYTES_MIN`] or more are to be read.
 //! 2. Following the stream: statements, if it is [`FAR_BEHIND_BYTES`] behind.
-//! 3. Neither soon after a statement was refused, nor before the stream has passed the end of a stretch in
+//! 3. Never, if the configuration says so; neither soon after a statement was refused, nor before the stream has passed the end of a stretch in
 //!    which a large transaction was in progress: the next stretch would have all of it again.
 //!
 //! Does not: know whether a transaction is open (see [`super::stream`]).
 
 use std::time::Duration;
+
+use super::config::BacklogReading;
 
 /// A backlog of fewer bytes of log is left to the stream.
 const BACKLOG_BYTES_MIN: u64 = 64 << 20;
@@ -20,6 +22,7 @@ const REFUSED_INTERVAL: Duration = Duration::from_secs(600);
 /// What stands against statements.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkChoice {
+    reading: BacklogReading,
     /// They may be used from this place of the log on, and
     from: u64,
     /// from this time on.
@@ -27,6 +30,14 @@ pub struct LinkChoice {
 }
 
 impl LinkChoice {
+    /// Nothing but what the configuration says.
+    pub fn new(reading: BacklogReading) -> Self {
+        Self {
+            reading,
+            ..Self::default()
+        }
+    }
+
     /// Whether statements read what is between `resume` and the log's end.
     pub fn is_for_statements(&self, resume: u64, log_end: u64, now: Duration) -> bool {
         self.may_use_statements(resume, now) && log_end.saturating_sub(resume) >= BACKLOG_BYTES_MIN
@@ -54,7 +65,8 @@ impl LinkChoice {
     }
 
     fn may_use_statements(&self, position: u64, now: Duration) -> bool {
-        position >= self.from && now >= self.at
+        let is_allowed = self.reading == BacklogReading::Statements;
+        is_allowed && position >= self.from && now >= self.at
     }
 }
 
@@ -75,6 +87,13 @@ mod tests {
         // The slot was looked at some time ago.
         assert!(!choice.leaves_stream(GIB, 7, NOW));
         assert!(!choice.leaves_statements(0));
+    }
+
+    #[test]
+    fn whoever_wants_none_gets_no_statements() {
+        let choice = LinkChoice::new(BacklogReading::Stream);
+        assert!(!choice.is_for_statements(7, 7 + GIB, NOW));
+        assert!(!choice.leaves_stream(7, 7 + GIB, NOW));
     }
 
     /// Everything up to the stretch's end is here: the last position is the one before.

@@ -179,7 +179,7 @@ impl<'a> Stream<'a> {
             in_progress: InProgress::new(spools),
             followed: false,
             streaming: true,
-            link_choice: LinkChoice::default(),
+            link_choice: LinkChoice::new(config.backlog),
             config,
             state,
             feed,
