@@ -1,6 +1,8 @@
 //! The transactions that change rows, as calls of a source on one connection.
 
-use anyhow::Result;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
 use contender::tpcc::transactions::{Delivery, Line, NewOrder, Payment};
 
 /// What came of a transaction.
@@ -20,6 +22,13 @@ pub trait Calls: Send {
     fn payment(&mut self, payment: &Payment) -> Result<Done>;
     /// The oldest order of each district of a warehouse.
     fn delivery(&mut self, delivery: &Delivery) -> Result<Done>;
+}
+
+/// Microseconds since 1970.
+pub fn now_us() -> Result<i64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.context("a clock before 1970")?;
+    Ok(i64::try_from(since.as_micros())?)
 }
 
 /// The lines of an order with each item once, in an order in which no two orders can wait for each other.

@@ -6,17 +6,22 @@
 //!    again with a pause of [`PAUSE`] between; it notes what it saw, and when the answer was there.
 //! 3. A transaction was visible when a look-up first showed its stamp or a later one of its writer's.
 //!
+//! Where the log is held back ([`super::held_link`]) the clock starts when the transaction leaves for hedgerow.
+//!
 //! So every transaction counts, whether it was seen itself or not, and the commit, the pause and the
 //! look-up are in the figure: it is too high by about half the pause and a look-up, never too low. Both
 //! clocks are the machine's.
 
 use std::sync::OnceLock;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use postgres::{Client, Statement};
+use testbed::patience::wait_at_most;
+use testbed::tpch::answers::Answer;
 
+use super::calls::now_us;
 use super::writers::{WRITERS, Written};
 
 /// Between two looks.
@@ -51,6 +56,15 @@ pub fn watch<T>(
     })
 }
 
+/// Waits until the last transactions that `source` has are visible here.
+pub fn wait_until_visible(source: &mut Client, hedgerow: &mut Client) -> Result<()> {
+    let stamps = "select sw_writer, sw_stamp from stopwatch order by sw_writer";
+    let wanted = Answer::ask(source, stamps)?;
+    wait_at_most(LIMIT, "the last transactions to be visible", || {
+        Ok((Answer::ask(hedgerow, stamps)? == wanted).then_some(()))
+    })
+}
+
 /// How long each transaction took to be seen.
 fn delays(written: &Written, sightings: &[Sighting]) -> Result<Vec<Duration>> {
     let mut delays = Vec::new();
@@ -58,11 +72,12 @@ fn delays(written: &Written, sightings: &[Sighting]) -> Result<Vec<Duration>> {
         let mut seen = sightings.iter().peekable();
         for &stamp in stamps {
             while seen
-                .next_if(|sighting| sighting.stamps[writer] < stamp)
+                .next_if(|sighting| sighting.stamps[writer] < stamp.value)
                 .is_some()
             {}
             let sighting = seen.peek().context("a transaction was never seen")?;
-            let delay = u64::try_from(sighting.at_us - stamp).context("seen before it was made")?;
+            let delay = u64::try_from(sighting.at_us - stamp.since_us)
+                .context("seen before it was made")?;
             delays.push(Duration::from_micros(delay));
         }
     }
@@ -114,7 +129,7 @@ impl Prober {
     fn look(&mut self) -> Result<Sighting> {
         let [a, b, c, d] = &self.writers;
         let rows = self.client.query(&self.look_up, &[a, b, c, d])?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+        let at_us = now_us()?;
         ensure!(
             rows.len() == WRITERS,
             "{} rows of the stopwatch",
@@ -124,16 +139,22 @@ impl Prober {
         for row in rows {
             stamps[usize::try_from(row.get::<_, i32>(0))?] = row.get(1);
         }
-        Ok(Sighting {
-            at_us: i64::try_from(now.as_micros())?,
-            stamps,
-        })
+        Ok(Sighting { at_us, stamps })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::writers::Stamp;
     use super::*;
+
+    fn stamps(values: &[i64]) -> Vec<Stamp> {
+        let stamp = |&value| Stamp {
+            value,
+            since_us: value,
+        };
+        values.iter().map(stamp).collect()
+    }
 
     fn sighting(at_us: i64, stamps: [i64; WRITERS]) -> Sighting {
         Sighting { at_us, stamps }
@@ -142,7 +163,7 @@ mod tests {
     #[test]
     fn a_transaction_is_seen_by_the_first_look_at_it_or_a_later_one() {
         let written = Written {
-            stamps: [vec![10, 20, 30], vec![15], vec![], vec![]],
+            stamps: [stamps(&[10, 20, 30]), stamps(&[15]), vec![], vec![]],
             ..Written::default()
         };
         let sightings = [

@@ -20,6 +20,9 @@
 //! own, there is no *elsewhere*, and instead of PostgreSQL's answers the consistency conditions of TPC-C are asked
 //! for in the end.
 //!
+//! With `--source held` the source works as if it ran elsewhere ([`held_source`]): the log of each phase is written
+//! before the phase and delivered during it. So there is no *elsewhere* either: what following takes is measured alone.
+//!
 //! What is written is New-Order, Payment and Delivery in the specification's mix, a transaction at a time on
 //! a few connections ([`writers`]). How fresh answers are is what a reader over the wire finds
 //! ([`freshness`]).
@@ -30,6 +33,8 @@
 mod calls;
 mod figures;
 mod freshness;
+mod held_link;
+mod held_source;
 mod load;
 mod phase;
 mod postgres_calls;
@@ -50,7 +55,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use contender::tpcc::Scale as Rows;
 use tempfile::TempDir;
-use testbed::patience::wait_at_most;
 use testbed::soak::settled_bytes;
 use testbed::tpch::answers::Answer;
 use testbed::{Hedgerow, HedgerowOptions};
@@ -59,6 +63,8 @@ use crate::Scale;
 use crate::results::Results;
 
 use figures::Figures;
+use held_link::HeldLink;
+use held_source::HeldSource;
 use phase::{Phase, Sides};
 use postgres_source::PostgresSource;
 use queries::Query;
@@ -69,6 +75,9 @@ pub use source::SourceKind;
 const CHANGES_A_SECOND: f64 = 20_000.0;
 /// How long copying and catching up may take.
 const LIMIT: Duration = Duration::from_secs(1800);
+
+/// Has the log read by the stream however much of it waits.
+const BY_STREAM: [&str; 2] = ["--backlog", "stream"];
 
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +113,7 @@ pub fn run(scale: Scale, kind: SourceKind) -> Result<Results> {
     let plan = Plan::of(scale);
     match kind {
         SourceKind::Postgres => run_beside_postgres(plan),
+        SourceKind::Held => run_with_held_log(plan),
         SourceKind::Primary => run_on_primary(plan),
     }
 }
@@ -111,7 +121,7 @@ pub fn run(scale: Scale, kind: SourceKind) -> Result<Results> {
 fn run_beside_postgres(plan: Plan) -> Result<Results> {
     let folder = TempDir::with_prefix("bench-htap-")?;
     let source = PostgresSource::start(plan.rows)?;
-    let hedgerow = copied(&source, plan, folder.path())?;
+    let hedgerow = copied(&source.url(), &[], plan, folder.path())?;
     let queries = queries::all()?;
     let sides = Sides {
         source: Source::Postgres(&source),
@@ -124,6 +134,32 @@ fn run_beside_postgres(plan: Plan) -> Result<Results> {
     compare(&source, &hedgerow, &queries)?;
     figures.add(sides.run(Phase::Peer, plan.rounds + 1)?);
     Ok(results(plan, postgres_source::SETTINGS_IN_WORDS, &figures))
+}
+
+fn run_with_held_log(plan: Plan) -> Result<Results> {
+    let folder = TempDir::with_prefix("bench-htap-")?;
+    let source = PostgresSource::start(plan.rows)?;
+    let link = HeldLink::to(source.port())?;
+    let url = source.url_through(link.port());
+    let hedgerow = copied(&url, &BY_STREAM, plan, folder.path())?;
+    let queries = queries::all()?;
+    let held = HeldSource {
+        source: &source,
+        link: &link,
+    };
+    let sides = Sides {
+        source: Source::Held(&held),
+        hedgerow: &hedgerow,
+        queries: &queries,
+        plan,
+    };
+    let figures = run_rounds(sides, &[Phase::Writes, Phase::Busy, Phase::Quiet])?;
+    compare(&source, &hedgerow, &queries)?;
+    let of_source = format!(
+        "{}; its log is written before each phase, held back and delivered at its pace",
+        postgres_source::SETTINGS_IN_WORDS
+    );
+    Ok(results(plan, &of_source, &figures))
 }
 
 fn run_on_primary(plan: Plan) -> Result<Results> {
@@ -168,10 +204,11 @@ fn results(plan: Plan, source: &str, figures: &Figures) -> Results {
     results
 }
 
-fn copied(source: &PostgresSource, plan: Plan, folder: &Path) -> Result<Hedgerow> {
+fn copied(url: &str, arguments: &[&str], plan: Plan, folder: &Path) -> Result<Hedgerow> {
     eprintln!("copying to hedgerow");
-    let options = HedgerowOptions::new(source.url(), &folder.join("hedgerow"))?
-        .with(&["--memory", plan.memory]);
+    let options = HedgerowOptions::new(url.to_owned(), &folder.join("hedgerow"))?
+        .with(&["--memory", plan.memory])
+        .with(arguments);
     let mut hedgerow = Hedgerow::start(options)?;
     hedgerow.wait_ready_at_most(LIMIT)?;
     settled_bytes(&hedgerow)?;
@@ -183,11 +220,7 @@ fn compare(source: &PostgresSource, hedgerow: &Hedgerow, queries: &[Query]) -> R
     eprintln!("comparing answers");
     let mut ours = hedgerow.connect()?;
     let mut theirs = source.connect()?;
-    let stamps = "select sw_writer, sw_stamp from stopwatch order by sw_writer";
-    let wanted = Answer::ask(&mut theirs, stamps)?;
-    wait_at_most(LIMIT, "the last transaction to be visible", || {
-        Ok((Answer::ask(&mut ours, stamps)? == wanted).then_some(()))
-    })?;
+    freshness::wait_until_visible(&mut theirs, &mut ours)?;
     for query in queries {
         let answer = Answer::ask(&mut ours, &query.text)?;
         let expected = Answer::ask(&mut theirs, &query.text)?;

@@ -11,6 +11,7 @@ use testbed::Hedgerow;
 use crate::processor_time;
 use crate::quantiles::Quantiles;
 
+use super::calls::Calls;
 use super::postgres_source::Database;
 use super::queries::{self, Asked, Query};
 use super::source::Source;
@@ -69,6 +70,14 @@ pub struct Outcome {
 impl Sides<'_> {
     /// Runs a phase; each round writes something else.
     pub fn run(&self, phase: Phase, round: u64) -> Result<(Phase, Outcome)> {
+        let held = match self.source {
+            Source::Held(held) if phase != Phase::Quiet => Some(held),
+            _ => None,
+        };
+        if let Some(held) = held {
+            let work = self.work(phase, round);
+            held.write_ahead(self.connect(work), work, self.plan.seconds)?;
+        }
         let started = Instant::now();
         let (source, hedgerow) = self.processor_seconds()?;
         let mut outcome = self.outcome(phase, round)?;
@@ -78,22 +87,33 @@ impl Sides<'_> {
         outcome.source_processors = of_source.map(|(then, before)| (then - before) / seconds);
         outcome.hedgerow_processors = (hedgerow_then - hedgerow) / seconds;
         eprintln!("round {round}, {}: {outcome}", phase.name());
+        if let Some(held) = held {
+            held.deliver_rest(self.hedgerow)?;
+        }
         Ok((phase, outcome))
     }
 
-    fn outcome(&self, phase: Phase, round: u64) -> Result<Outcome> {
-        let database = match phase {
-            Phase::Elsewhere => Database::NotFollowed,
-            _ => Database::Followed,
-        };
-        let work = Work {
+    fn work(&self, phase: Phase, round: u64) -> Work {
+        Work {
             rows: self.plan.rows,
             changes_a_second: self.plan.changes_a_second,
+            database: match phase {
+                Phase::Elsewhere => Database::NotFollowed,
+                _ => Database::Followed,
+            },
             seed: round * 8 + phase as u64,
-        };
-        let connect = |writer| self.source.calls(database, writer, work.seed);
-        let write_while = |during: &dyn Fn() -> Result<Option<Asked>>| {
-            writers::write_while(connect, work, during)
+        }
+    }
+
+    fn connect(&self, work: Work) -> impl Fn(usize) -> Result<Box<dyn Calls>> {
+        move |writer| self.source.calls(work.database, writer, work.seed)
+    }
+
+    fn outcome(&self, phase: Phase, round: u64) -> Result<Outcome> {
+        let work = self.work(phase, round);
+        let write_while = |during: &dyn Fn() -> Result<Option<Asked>>| match self.source {
+            Source::Held(held) => held.link.deliver_while(work.changes_a_second, during),
+            _ => writers::write_while(self.connect(work), work, during),
         };
         let ask = || self.ask(self.hedgerow.connect()?);
         match phase {

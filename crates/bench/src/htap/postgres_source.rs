@@ -82,6 +82,16 @@ impl PostgresSource {
         self.server.url(FOLLOWED)
     }
 
+    /// The same by way of another port.
+    pub fn url_through(&self, port: u16) -> String {
+        self.server.url_through(port, FOLLOWED)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.server.port()
+    }
+
     /// Its first process, the parent of the others.
     pub fn process_id(&self) -> Result<u32> {
         self.server.process_id().context("the source does not run")

@@ -2,14 +2,12 @@
 //!
 //! The stamp is the time before the call, so that how fresh answers are includes the transaction and making it durable.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use contender::tpcc::transactions::{Delivery, Line, NewOrder, Payment, Who};
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
 
-use super::calls::{Calls, Done, distinct};
+use super::calls::{Calls, Done, distinct, now_us};
 
 /// Lines of an order at most.
 const LINES_MAX: usize = 15;
@@ -65,7 +63,7 @@ impl Calls for PrimaryCalls {
     fn new_order(&mut self, order: NewOrder) -> Result<Done> {
         let lines = distinct(order.lines);
         let is_local = |line: &Line| line.supply_warehouse == order.warehouse;
-        let stamp = now()?;
+        let stamp = now_us()?;
         let head = [
             i32::from(order.warehouse),
             order.district.into(),
@@ -93,7 +91,7 @@ impl Calls for PrimaryCalls {
             return Ok(Done::default());
         };
         self.payments += 1;
-        let stamp = now()?;
+        let stamp = now_us()?;
         let parameters: [&(dyn ToSql + Sync); 9] = [
             &self.writer,
             &stamp,
@@ -110,7 +108,7 @@ impl Calls for PrimaryCalls {
     }
 
     fn delivery(&mut self, delivery: &Delivery) -> Result<Done> {
-        let stamp = now()?;
+        let stamp = now_us()?;
         let parameters: [&(dyn ToSql + Sync); 4] = [
             &self.writer,
             &stamp,
@@ -125,11 +123,4 @@ impl Calls for PrimaryCalls {
         }
         Ok(Done { changes, stamp })
     }
-}
-
-/// Microseconds since 1970.
-fn now() -> Result<i64> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let since = since.context("a clock before 1970")?;
-    Ok(i64::try_from(since.as_micros())?)
 }

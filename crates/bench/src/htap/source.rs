@@ -7,6 +7,7 @@ use testbed::Hedgerow;
 use crate::processor_time;
 
 use super::calls::Calls;
+use super::held_source::HeldSource;
 use super::postgres_calls::PostgresCalls;
 use super::postgres_source::{Database, PostgresSource};
 use super::primary_calls::PrimaryCalls;
@@ -16,6 +17,8 @@ use super::primary_calls::PrimaryCalls;
 pub enum SourceKind {
     /// A PostgreSQL on the same processors
     Postgres,
+    /// A PostgreSQL as if on processors of its own: its log is written before and held back
+    Held,
     /// Hedgerow's own primary, in the same process
     Primary,
 }
@@ -25,6 +28,8 @@ pub enum SourceKind {
 pub enum Source<'a> {
     /// A server of its own.
     Postgres(&'a PostgresSource),
+    /// The same, behind a link that holds its log back.
+    Held(&'a HeldSource<'a>),
     /// Hedgerow itself.
     Primary(&'a Hedgerow),
 }
@@ -37,6 +42,10 @@ impl Source<'_> {
             Self::Postgres(source) => {
                 Box::new(PostgresCalls::new(source.connect_to(database)?, writer)?)
             }
+            Self::Held(held) => {
+                let client = held.source.connect_to(database)?;
+                Box::new(PostgresCalls::new(client, writer)?)
+            }
             Self::Primary(hedgerow) => {
                 Box::new(PrimaryCalls::new(hedgerow.connect()?, writer, seed)?)
             }
@@ -45,16 +54,19 @@ impl Source<'_> {
 
     /// Seconds of processors that it has taken; `None` where they are hedgerow's.
     pub fn processor_seconds(&self) -> Result<Option<f64>> {
-        match self {
-            Self::Postgres(source) => processor_time::of_family(source.process_id()?).map(Some),
-            Self::Primary(_) => Ok(None),
-        }
+        let source = match self {
+            Self::Postgres(source) => source,
+            Self::Held(held) => held.source,
+            Self::Primary(_) => return Ok(None),
+        };
+        processor_time::of_family(source.process_id()?).map(Some)
     }
 
     /// The source that can be asked itself.
     pub fn peer(&self) -> Result<&PostgresSource> {
         match self {
             Self::Postgres(source) => Ok(source),
+            Self::Held(held) => Ok(held.source),
             Self::Primary(_) => None.context("the built-in primary answers no such queries"),
         }
     }

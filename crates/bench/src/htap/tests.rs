@@ -19,9 +19,26 @@ const PLAN: Plan = Plan {
 fn all_is_seen_and_answers_are_those_of_the_source() -> Result<()> {
     let folder = TempDir::with_prefix("bench-test-")?;
     let source = PostgresSource::start(PLAN.rows)?;
-    let hedgerow = copied(&source, PLAN, folder.path())?;
+    let hedgerow = copied(&source.url(), &[], PLAN, folder.path())?;
     let queries = queries::all()?;
     write_and_ask(Source::Postgres(&source), &hedgerow, &queries)?;
+    compare(&source, &hedgerow, &queries)
+}
+
+/// The log of a phase is there before it begins, comes at its pace, and all of it comes in the end.
+#[test]
+fn a_log_that_is_held_back_is_delivered_at_its_pace() -> Result<()> {
+    let folder = TempDir::with_prefix("bench-test-")?;
+    let source = PostgresSource::start(PLAN.rows)?;
+    let link = HeldLink::to(source.port())?;
+    let url = source.url_through(link.port());
+    let hedgerow = copied(&url, &BY_STREAM, PLAN, folder.path())?;
+    let queries = queries::all()?;
+    let held = HeldSource {
+        source: &source,
+        link: &link,
+    };
+    write_and_ask(Source::Held(&held), &hedgerow, &queries)?;
     compare(&source, &hedgerow, &queries)
 }
 

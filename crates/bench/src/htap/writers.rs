@@ -18,6 +18,7 @@ use contender::tpcc::Scale as Rows;
 use contender::tpcc::transactions::{Mix, Transaction};
 
 use super::calls::{Calls, Done};
+use super::postgres_source::Database;
 
 /// Connections that write.
 pub const WRITERS: usize = 4;
@@ -27,8 +28,18 @@ pub const WRITERS: usize = 4;
 pub struct Work {
     pub rows: Rows,
     pub changes_a_second: f64,
+    pub database: Database,
     /// Equal ones draw the same.
     pub seed: u64,
+}
+
+/// What a transaction has left in the stopwatch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// The time there: microseconds since 1970.
+    pub value: i64,
+    /// When hedgerow could have known, which is the same unless the log was held back.
+    pub since_us: i64,
 }
 
 /// What was written.
@@ -38,8 +49,8 @@ pub struct Written {
     pub changes: u64,
     /// From the first transaction to the last.
     pub seconds: f64,
-    /// When each transaction was about to commit, by writer: microseconds since 1970.
-    pub stamps: [Vec<i64>; WRITERS],
+    /// The stamp of each transaction, by writer.
+    pub stamps: [Vec<Stamp>; WRITERS],
 }
 
 impl Written {
@@ -54,7 +65,7 @@ impl Written {
     pub fn last(&self) -> [i64; WRITERS] {
         self.stamps
             .each_ref()
-            .map(|stamps| stamps.last().copied().unwrap_or_default())
+            .map(|stamps| stamps.last().map_or(0, |stamp| stamp.value))
     }
 }
 
@@ -109,7 +120,7 @@ impl Writer {
     }
 
     /// Writes until told to stop; the number of changes, and the stamps.
-    fn run(mut self, started: Instant, stop: &AtomicBool) -> Result<(u64, Vec<i64>)> {
+    fn run(mut self, started: Instant, stop: &AtomicBool) -> Result<(u64, Vec<Stamp>)> {
         let (mut changes, mut stamps) = (0_u64, Vec::new());
         while !stop.load(Ordering::Acquire) {
             #[expect(clippy::cast_precision_loss, reason = "row counts are far below 2^52")]
@@ -120,7 +131,10 @@ impl Writer {
             let done = self.write()?;
             if done.changes > 0 {
                 changes += done.changes;
-                stamps.push(done.stamp);
+                stamps.push(Stamp {
+                    value: done.stamp,
+                    since_us: done.stamp,
+                });
             }
         }
         Ok((changes, stamps))
