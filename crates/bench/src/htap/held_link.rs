@@ -7,7 +7,7 @@
 //!    transaction that has left, so that nothing is confirmed that has not.
 //! 4. Of what was delivered is noted what each transaction has left in the stopwatch, and when it left.
 //!
-//! Does not: encrypt; follow a second stream at the same time.
+//! Does not: encrypt; serve two streams at the same time: a new one takes over.
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read, Write};
@@ -34,7 +34,7 @@ const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
 /// Longer than any message of the start-up, or of the log of these tables.
 const MESSAGE_BYTES_MAX: usize = 1 << 24;
 
-/// See the module. Its threads end with their connections.
+/// See the module. Its threads end with their connections, the one that accepts them with the process.
 #[derive(Debug)]
 pub struct HeldLink {
     port: u16,
@@ -59,6 +59,7 @@ struct Queue {
     delivered: Written,
     /// The end of the last transaction that has left.
     left_end: u64,
+    /// Streams that have begun: the last one has the queue.
     streams: usize,
 }
 
@@ -93,18 +94,21 @@ impl HeldLink {
         let port = listener.local_addr()?.port();
         let log = Arc::<Log>::default();
         let accepted = Arc::clone(&log);
-        thread::spawn(move || {
+        start_thread(move || {
             for client in listener.incoming().flatten() {
                 let log = Arc::clone(&accepted);
-                thread::spawn(move || {
+                let started = start_thread(move || {
                     if let Err(error) = forward(&client, target_port, &log) {
                         eprintln!("the link: {error:#}");
                     }
                     // One that is closed already is what was wanted.
                     let _ = client.shutdown(Shutdown::Both);
                 });
+                if let Err(error) = started {
+                    eprintln!("the link: {error:#}");
+                }
             }
-        });
+        })?;
         Ok(Self { port, log })
     }
 
@@ -176,12 +180,13 @@ impl Log {
         self.changed.notify_all();
     }
 
-    /// Takes a stream over: what an earlier one has left comes again.
-    fn begin(&self) {
+    /// Begins a stream, in which what an earlier one has left comes again. Gives its number.
+    fn begin(&self) -> usize {
         let mut queue = self.queue.lock();
         queue.waiting.clear();
         queue.changes = 0;
         queue.streams += 1;
+        queue.streams
     }
 
     fn push(&self, waiting: Waiting) {
@@ -195,11 +200,12 @@ impl Log {
         self.changed.notify_all();
     }
 
-    /// The bytes that leave next: waits for them, but sends a keepalive when it is time for one.
-    fn next(&self) -> Result<Vec<u8>> {
+    /// The bytes of a stream that leave next: waits for them, but gives a keepalive when it is time for one.
+    fn next(&self, stream: usize) -> Result<Vec<u8>> {
         let mut queue = self.queue.lock();
         let alive_at = Instant::now() + KEEPALIVE_INTERVAL;
         loop {
+            ensure!(queue.streams == stream, "another stream has begun");
             let leaving = queue.take_due(Instant::now())?;
             if !leaving.is_empty() {
                 return Ok(leaving);
@@ -255,6 +261,13 @@ impl Queue {
     }
 }
 
+/// Ends by itself when the connections of its work close.
+fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = thread::Builder::new().name("held-link".to_owned());
+    thread.spawn(work)?;
+    Ok(())
+}
+
 /// Forwards a connection until it is closed.
 fn forward(client: &TcpStream, target_port: u16, log: &Arc<Log>) -> Result<()> {
     let mut server = TcpStream::connect((Ipv4Addr::LOCALHOST, target_port))?;
@@ -262,11 +275,11 @@ fn forward(client: &TcpStream, target_port: u16, log: &Arc<Log>) -> Result<()> {
     server.set_nodelay(true)?;
     let asks_for_log = forward_start_up(client, &mut server)?;
     let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
-    thread::spawn(move || {
+    start_thread(move || {
         // However it ends, the other direction ends with it.
         let _ = io::copy(&mut from_client, &mut to_server);
         let _ = to_server.shutdown(Shutdown::Both);
-    });
+    })?;
     match asks_for_log {
         false => io::copy(&mut server, &mut &*client).map(|_| ())?,
         true => forward_log(&server, client, log)?,
@@ -304,9 +317,12 @@ fn forward_log(server: &TcpStream, mut client: &TcpStream, log: &Arc<Log>) -> Re
     while read_message(&mut server, &mut message)? {
         client.write_all(&message)?;
         if message[0] == b'W' {
-            log.begin();
-            let (stream, sent) = (client.try_clone()?, Arc::clone(log));
-            thread::spawn(move || send_log(stream, &sent));
+            let stream = log.begin();
+            let (client, log_to_send) = (client.try_clone()?, Arc::clone(log));
+            start_thread(move || {
+                // It ends when the connection does, or with the next stream.
+                let _ = send_log(client, stream, &log_to_send);
+            })?;
             return queue_log(&mut server, log);
         }
     }
@@ -326,10 +342,10 @@ fn read_message(server: &mut impl Read, message: &mut Vec<u8>) -> Result<bool> {
     Ok(true)
 }
 
-/// Sends what leaves the queue until the connection is closed.
-fn send_log(mut client: TcpStream, log: &Log) -> Result<()> {
+/// Sends what leaves the queue until the connection is closed, or another stream begins.
+fn send_log(mut client: TcpStream, stream: usize, log: &Log) -> Result<()> {
     loop {
-        client.write_all(&log.next()?)?;
+        client.write_all(&log.next(stream)?)?;
     }
 }
 
