@@ -1,6 +1,7 @@
 //! A text column whose page has each distinct cell once: what is asked of cells is asked of those.
 //!
-//! 1. Open a column that is a dictionary, a constant, or all NULL; others have no such form.
+//! 1. Open a column that is a dictionary, a constant, one letter of an alphabet a cell, or all NULL; others have no
+//!    such form.
 //! 2. Hand out the distinct cells as an array. A NULL is the last of them, where rows are NULL.
 //! 3. Take a bit for each of them, and spread these over the rows.
 //!
@@ -43,7 +44,9 @@ impl<'a> DistinctText<'a> {
             }));
         }
         let codec = TextCodec::from_u8(encoding.codec);
-        let Some(codec @ (TextCodec::Dictionary | TextCodec::Constant)) = codec else {
+        let Some(codec @ (TextCodec::Dictionary | TextCodec::Constant | TextCodec::Alphabet)) =
+            codec
+        else {
             return Ok(None);
         };
         let mut segment = reader.segment;

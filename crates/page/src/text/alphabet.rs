@@ -18,6 +18,8 @@
 
 use std::ops::Range;
 
+use arrow_buffer::BooleanBuffer;
+
 use crate::cursor::{Cursor, put_unsigned, unsigned_bytes};
 use crate::error::PageError;
 use crate::words::Sink;
@@ -116,6 +118,7 @@ fn pack<const DIGITS: usize>(text: &[u8], letters: &[u8], packed: &mut Vec<u8>) 
 /// A parsed segment.
 #[derive(Debug)]
 pub(crate) struct Alphabet<'a> {
+    letters: &'a [u8],
     /// What each byte stands for, and anything behind that.
     texts: Box<[[u8; DIGITS_MAX]; 256]>,
     digits_per_byte: usize,
@@ -159,6 +162,57 @@ impl Alphabet<'_> {
         for (text, byte) in text.iter_mut().zip(packed) {
             text.copy_from_slice(&self.texts[usize::from(*byte)][..DIGITS]);
         }
+    }
+
+    /// The letters, if each cell is one of them.
+    pub(super) fn distinct(&self) -> Result<Option<TextCells>, PageError> {
+        let count = self.ends.count();
+        // As many letters as cells are one a cell if all ends are where such cells end.
+        if self.decoded_bytes != count || !self.is_ascii {
+            return Ok(None);
+        }
+        let ends = self.ends.offsets(count)?;
+        let differs = |(cell, end): (usize, &i32)| u32::from(*end != cell as i32);
+        if ends
+            .iter()
+            .enumerate()
+            .map(differs)
+            .fold(0, |any, differs| any | differs)
+            > 0
+        {
+            return Ok(None);
+        }
+        Ok(Some(TextCells {
+            offsets: (0..=self.letters.len() as i32).collect(),
+            bytes: self.letters.to_vec(),
+            is_text: true,
+        }))
+    }
+
+    /// Which letter each cell is, where each is one.
+    pub(super) fn codes(&self) -> Vec<u16> {
+        let mut code_of = [0; 256];
+        for (&letter, code) in self.letters.iter().zip(0..) {
+            code_of[usize::from(letter)] = code;
+        }
+        self.each_letter(|letter| code_of[usize::from(letter)])
+    }
+
+    /// The cells whose letter's bit is set, where each is one.
+    pub(super) fn rows_of(&self, wanted: &BooleanBuffer) -> BooleanBuffer {
+        let mut is_wanted = [false; 256];
+        for (&letter, wanted) in self.letters.iter().zip(wanted) {
+            is_wanted[usize::from(letter)] = wanted;
+        }
+        self.each_letter(|letter| is_wanted[usize::from(letter)])
+            .into()
+    }
+
+    fn each_letter<T>(&self, of: impl Fn(u8) -> T) -> Vec<T> {
+        let mut text = vec![0; self.packed.len() * self.digits_per_byte];
+        self.expand(self.packed, &mut text);
+        let letters = &text[..self.decoded_bytes];
+        letters.iter().map(|&letter| of(letter)).collect()
     }
 
     /// Where a cell lies in the text.
@@ -215,6 +269,7 @@ impl<'a> TextDecoder<'a> for Alphabet<'a> {
             ));
         }
         Ok(Self {
+            letters,
             texts: texts(letters, digits_per_byte),
             digits_per_byte,
             is_ascii: letters.is_ascii(),
@@ -304,6 +359,31 @@ mod tests {
             let cell = proptest::collection::vec(proptest::sample::select(letters), 0..60);
             proptest::collection::vec(cell, 1..120)
         })
+    }
+
+    /// Cells of one letter each are told apart by letters; others are not.
+    #[test]
+    fn letters_are_distinct_cells() {
+        let cells: Vec<Vec<u8>> = b"NARNNRAAN".iter().map(|&letter| vec![letter]).collect();
+        let written = draft(&cells).expect("three letters");
+        let text = written.open().expect("intact");
+        let distinct = text.distinct().expect("intact").expect("one letter each");
+        assert_eq!(
+            (&distinct.bytes[..], &distinct.offsets[..]),
+            (&b"ANR"[..], &[0, 1, 2, 3][..])
+        );
+        let codes = text.codes(cells.len()).expect("intact");
+        assert_eq!(codes, [1, 0, 2, 1, 1, 2, 0, 0, 1]);
+        let wanted = BooleanBuffer::from(vec![false, true, true]);
+        let rows = text.rows_of(&wanted, cells.len()).expect("intact");
+        let expected = codes.iter().map(|&code| code > 0).collect::<Vec<_>>();
+        assert_eq!(rows, BooleanBuffer::from(expected));
+        // As many letters as cells, but not one each; and a letter that is no text.
+        for others in [[&b"AN"[..], b"", b"R"], [b"A", b"\xE4", b"R"]] {
+            let written = draft(&others.map(<[u8]>::to_vec)).expect("three letters");
+            let text = written.open().expect("intact");
+            assert!(text.distinct().expect("intact").is_none());
+        }
     }
 
     proptest! {

@@ -431,6 +431,7 @@ impl<'a> Text<'a> {
         match self {
             Self::Constant(constant) => Ok(Some(constant.distinct())),
             Self::Dictionary(dictionary) => dictionary.distinct().map(Some),
+            Self::Alphabet(alphabet) => alphabet.distinct(),
             _ => Ok(None),
         }
     }
@@ -443,6 +444,7 @@ impl<'a> Text<'a> {
         match self {
             Self::Constant(_) => Ok(vec![0; rows]),
             Self::Dictionary(dictionary) => dictionary.codes(),
+            Self::Alphabet(alphabet) => Ok(alphabet.codes()),
             _ => panic!("cells are stored one by one"),
         }
     }
@@ -461,6 +463,7 @@ impl<'a> Text<'a> {
             Self::Constant(_) if wanted.value(0) => Ok(BooleanBuffer::new_set(rows)),
             Self::Constant(_) => Ok(BooleanBuffer::new_unset(rows)),
             Self::Dictionary(dictionary) => dictionary.rows_of(wanted),
+            Self::Alphabet(alphabet) => Ok(alphabet.rows_of(wanted)),
             _ => panic!("cells are stored one by one"),
         }
     }
