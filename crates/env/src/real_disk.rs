@@ -65,8 +65,8 @@ impl WritableFile for RealWritableFile {
     }
 
     fn reserve(&mut self, bytes: usize) {
-        // Zeros that are written, not space that is only set aside: that would be marked as written with every sync, in
-        // the file system's journal. Should this fail, it was the disk that had no room, or the append will fail as well.
+        // Zeros that are written, not space that is only set aside: that would be marked as written with every sync.
+        // Should this fail, it was the disk that had no room, or the append will fail as well.
         let _ = self.file.write_all_at(&vec![0; bytes], self.bytes);
     }
 

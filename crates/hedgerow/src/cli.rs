@@ -161,7 +161,7 @@ pub enum GapAnswer {
     CopyAgain,
 }
 
-/// How much log at once is read.
+/// How a backlog is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BacklogLink {

@@ -163,6 +163,7 @@ impl HeldLink {
         let outcome = during();
         let mut queue = self.log.queue.lock();
         queue.pace = Pace::Held;
+        let outcome = outcome?;
         let mut delivered = std::mem::take(&mut queue.delivered);
         delivered.seconds = since.elapsed().as_secs_f64();
         ensure!(
@@ -170,7 +171,7 @@ impl HeldLink {
             "everything was delivered before the phase was over"
         );
         ensure!(queue.streams == streams, "the stream was broken off");
-        Ok((outcome?, delivered))
+        Ok((outcome, delivered))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The writer: appends groups and syncs them, segment after segment.
 //!
 //! Room is made ahead of the groups, so that most syncs find the file as long as it was and write the group's bytes
-//! alone, without a turn of the file system's journal.
+//! alone, not how long the file is now.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

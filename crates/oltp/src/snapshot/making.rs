@@ -54,6 +54,7 @@ impl Default for SnapshotOptions {
             log_bytes: Some(64 << 20),
             replay_ms: Some(4_000),
             slice_bytes: 16 << 10,
+            // Each wakes the thread of its writer, and the partition's when it is written.
             chunk_bytes: 512 << 10,
             held_bytes_max: 8 << 20,
         }
@@ -122,7 +123,7 @@ pub(crate) struct Snapshots {
     failed: Option<PrimaryError>,
     in_flight_bytes: usize,
     /// Whether there is more to copy, and room for it.
-    goes_on: bool,
+    is_copying: bool,
 }
 
 /// The snapshot that is being made.
@@ -156,7 +157,7 @@ impl Snapshots {
             current: None,
             failed: None,
             in_flight_bytes: 0,
-            goes_on: false,
+            is_copying: false,
         }
     }
 
@@ -256,7 +257,7 @@ impl Snapshots {
         durable: CommitPosition,
     ) {
         self.take_events(tables);
-        self.goes_on = false;
+        self.is_copying = false;
         if self.current.is_none() {
             return;
         }
@@ -273,7 +274,7 @@ impl Snapshots {
             copy_slice(tables, self.options.slice_bytes);
         }
         let is_copied = tables.iter().all(|table| table.capture.is_done());
-        self.goes_on = !is_copied && held <= self.options.held_bytes_max / 2;
+        self.is_copying = !is_copied && held <= self.options.held_bytes_max / 2;
         let is_discarded = self.current.as_ref().is_some_and(|c| c.is_discarded);
         if !is_discarded {
             self.submit_chunks(tables);
@@ -402,10 +403,11 @@ impl Partition {
         }
     }
 
-    /// Whether the next [`Self::poll`] would go on with a snapshot: whoever has nothing else to do should poll soon.
-    pub fn goes_on(&self) -> bool {
+    /// Whether the next [`Self::poll`] would go on copying for a snapshot: whoever has nothing else to do should poll
+    /// soon.
+    pub fn is_copying(&self) -> bool {
         let snapshots = self.snapshots.as_ref();
-        snapshots.is_some_and(|snapshots| snapshots.goes_on)
+        snapshots.is_some_and(|snapshots| snapshots.is_copying)
     }
 
     /// How long the log since the last snapshot would take to replay, about.

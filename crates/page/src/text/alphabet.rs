@@ -171,15 +171,7 @@ impl Alphabet<'_> {
         if self.decoded_bytes != count || !self.is_ascii {
             return Ok(None);
         }
-        let ends = self.ends.offsets(count)?;
-        let differs = |(cell, end): (usize, &i32)| u32::from(*end != cell as i32);
-        if ends
-            .iter()
-            .enumerate()
-            .map(differs)
-            .fold(0, |any, differs| any | differs)
-            > 0
-        {
+        if !self.ends.offsets(count)?.into_iter().eq(0..=count as i32) {
             return Ok(None);
         }
         Ok(Some(TextCells {

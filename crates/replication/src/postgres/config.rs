@@ -73,13 +73,13 @@ pub struct PostgresConfig {
     pub on_gap: OnGap,
     /// How often to write a message into the source's log; `None` for never.
     pub heartbeat: Option<Duration>,
-    /// How much log at once is read.
+    /// How a backlog is read.
     pub backlog: BacklogReading,
     /// Log kept by the source above which an alarm is raised, bytes.
     pub retained_bytes_max: u64,
 }
 
-/// How much log at once is read (decision 0031).
+/// How a backlog is read (decision 0031).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BacklogReading {
     /// By statements, which is faster and takes two temporary slots.

@@ -2,8 +2,9 @@
 //!
 //! 1. At a connect: statements, if [`BACKLOG_BYTES_MIN`] or more are to be read.
 //! 2. Following the stream: statements, if it is [`FAR_BEHIND_BYTES`] behind.
-//! 3. Never, if the configuration says so; neither soon after a statement was refused, nor before the stream has passed the end of a stretch in
-//!    which a large transaction was in progress: the next stretch would have all of it again.
+//! 3. Never, if the configuration says so; neither soon after a statement was refused, nor before the stream has
+//!    passed the end of a stretch in which a large transaction was in progress: the next stretch would have all of it
+//!    again.
 //!
 //! Does not: know whether a transaction is open (see [`super::stream`]).
 

@@ -116,7 +116,7 @@ impl Host {
             self.take_completed();
             let has_answered = self.answer_durable();
             if !has_run && !has_answered {
-                self.signal.wait(match self.partition.goes_on() {
+                self.signal.wait(match self.partition.is_copying() {
                     true => SLICE_PAUSE,
                     false => SLEEP_MAX,
                 });

@@ -62,7 +62,8 @@ impl SimulatedFile {
         }
         file[offset..end].copy_from_slice(bytes);
         self.unchanged = self.unchanged.min(offset);
-        // What a failed sync has dropped from here on is to be written again.
+        // What a failed sync has dropped is to be written again here; behind it there is nothing but zeros, which read
+        // the same.
         self.cut_dropped(offset);
     }
 

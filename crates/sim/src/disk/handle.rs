@@ -35,9 +35,7 @@ impl Writer {
             end,
         }
     }
-}
 
-impl Writer {
     /// Writes after what was appended, over the zeros that may be there.
     fn write(&self, operation: &str, bytes: &[u8]) -> io::Result<()> {
         let place = Place {
