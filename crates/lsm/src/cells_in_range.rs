@@ -64,8 +64,11 @@ where
     BooleanBuffer::collect_bool(cells.len(), |row| low <= cells[row] && cells[row] <= high)
 }
 
-/// The smallest and the largest number in the range.
-fn integer_bounds(range: ValueRange<'_>) -> (i128, i128) {
+/// The smallest and the largest number in the range; if there is none, the smallest is above the largest.
+///
+/// # Panics
+/// When a bound is no number.
+pub(crate) fn integer_bounds(range: ValueRange<'_>) -> (i128, i128) {
     let number = |value: &Value<'_>| match *value {
         Value::Int(value) => i128::from(value),
         Value::Decimal(value) => value,

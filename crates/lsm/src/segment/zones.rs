@@ -23,9 +23,10 @@ use arrow_array::types::{
     Time64MicrosecondType, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
-use types::ColumnType;
+use types::{ColumnType, ValueRange};
 
 use crate::byte_fields::{FieldReader, Malformed, put_leb};
+use crate::cells_in_range::integer_bounds;
 use crate::museum::{self, Exhibit};
 
 /// Pages of a zone, as this release writes them.
@@ -114,11 +115,32 @@ impl Zones {
         self.extremes(column, |bounds| bounds.max)
     }
 
+    /// Clears the bit of each zone that has no cell of a column in a range, as far as bounds tell. `wanted` has a
+    /// bit for each zone.
+    ///
+    /// # Panics
+    /// When a bound of the range is not a value of the column's type, and the column has bounds.
+    pub fn narrow(&self, column: usize, range: ValueRange<'_>, wanted: &mut [bool]) {
+        let Some(place) = self.place(column) else {
+            return;
+        };
+        let (low, high) = integer_bounds(range);
+        let zones = self.bounds.chunks(self.columns.len());
+        for (wanted, zone) in wanted.iter_mut().zip(zones) {
+            if let Some(Bounds { min, max }) = zone[place] {
+                *wanted &= low <= i128::from(max) && i128::from(min) <= high;
+            }
+        }
+    }
+
+    /// The column's place among those with bounds.
+    fn place(&self, column: usize) -> Option<usize> {
+        let mut columns = self.columns.iter();
+        columns.position(|&(known, _)| known == column)
+    }
+
     fn extremes(&self, column: usize, extreme: impl Fn(&Bounds) -> i64) -> Option<ArrayRef> {
-        let place = self
-            .columns
-            .iter()
-            .position(|&(known, _)| known == column)?;
+        let place = self.place(column)?;
         let zones = self.bounds.chunks(self.columns.len());
         let words = zones.map(|zone| zone[place].as_ref().map(&extreme));
         Some(array(self.columns[place].1, words))
@@ -344,7 +366,10 @@ fn array(column_type: ColumnType, words: impl Iterator<Item = Option<i64>>) -> A
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Bound;
+
     use arrow_array::{Decimal128Array, Int16Array, StringArray, TimestampMicrosecondArray};
+    use types::Value;
 
     use super::*;
 
@@ -417,6 +442,39 @@ mod tests {
         let decimals = zones.max(3).expect("bounds");
         let decimals = decimals.as_primitive::<Decimal128Type>();
         assert_eq!((decimals.value(0), decimals.is_null(1)), (5, true));
+    }
+
+    /// Of 40 pages zone 0 has the numbers from -15 to 15, zone 1 those from 16 to 31 and their opposites, zone 2
+    /// the others; a decimal that is too large leaves zone 1 and 2 without bounds of decimals.
+    #[test]
+    fn zones_whose_bounds_lie_outside_of_a_range_are_not_wanted() {
+        let mut builder = ZonesBuilder::new(&TYPES);
+        for number in 0..40 {
+            let large = if number < 16 { 5 } else { i128::MAX };
+            let cells = page(
+                &[Some(number), Some(-number)],
+                &[None; 2],
+                &[Some(large); 2],
+            );
+            builder.add_page(&cells, 0, 2);
+        }
+        let zones = decoded(builder, 40);
+        let narrowed = |column, low, high| {
+            let mut wanted = vec![true, true, false];
+            zones.narrow(column, ValueRange { low, high }, &mut wanted);
+            [wanted[0], wanted[1], wanted[2]]
+        };
+        let (number, decimal) = (Value::Int, Value::Decimal);
+        let (from, above) = (Bound::Included(number(15)), Bound::Excluded(number(15)));
+        assert_eq!(narrowed(0, from, Bound::Unbounded), [true, true, false]);
+        assert_eq!(narrowed(0, above, Bound::Unbounded), [false, true, false]);
+        assert_eq!(narrowed(0, Bound::Unbounded, above), [true, true, false]);
+        let beyond = Bound::Excluded(number(-31));
+        assert_eq!(narrowed(0, Bound::Unbounded, beyond), [false; 3]);
+        assert_eq!(narrowed(0, above, beyond), [false; 3], "no number is there");
+        assert_eq!(narrowed(1, from, from), [true, true, false], "no bounds");
+        let six = Bound::Included(decimal(6));
+        assert_eq!(narrowed(3, six, Bound::Unbounded), [false, true, false]);
     }
 
     #[test]
