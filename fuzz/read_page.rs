@@ -27,7 +27,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
         return Corpus::Reject;
     };
     let len = bytes.len();
-    let Ok(page) = Page::open(bytes.into(), &types, hostile::IDENTITY) else {
+    let Ok(page) = Page::open(bytes.into(), &types.as_slice().into(), hostile::IDENTITY) else {
         return Corpus::Keep;
     };
     let bound = len * PAGE_MULTIPLE + page.rows() * ROW_BYTES + FIXED_BYTES;

@@ -163,7 +163,7 @@ fn float(cell: &Cell) -> f64 {
 }
 
 fn check(bytes: Vec<u8>, types: &[ColumnType], arrays: &[ArrayRef], start: usize, rows: usize) {
-    let page = Page::open(bytes.into(), types, IDENTITY).expect("a page opens");
+    let page = Page::open(bytes.into(), &types.into(), IDENTITY).expect("a page opens");
     let slots: Vec<u32> = (0..rows as u32).step_by(3).collect();
     for (column, array) in arrays.iter().enumerate() {
         let expected = array.slice(start, rows);

@@ -296,6 +296,7 @@ fn main() {
         }
         let (types, columns): (Vec<_>, Vec<_>) = (workload.columns)().into_iter().unzip();
         let plain = plain_bytes(&columns);
+        let types: Arc<[ColumnType]> = types.into();
         let mut encoder = PageEncoder::new(&types, CAPACITY_BYTES);
         let mut file = Vec::new();
         let ends = encode(&mut encoder, &columns, &mut file);

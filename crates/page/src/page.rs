@@ -7,8 +7,8 @@
 //! Invariant: a column that could not be opened is not kept; it is an error each time.
 
 use std::ops::{Deref, Range};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer};
@@ -30,17 +30,13 @@ use crate::text::TextCodec;
 pub struct Page {
     bytes: Buffer,
     header: Header,
-    columns: Box<[ColumnPlace]>,
+    /// The schema's, shared by all its pages: whoever goes from page to page has it in the processor's cache.
+    types: Arc<[ColumnType]>,
+    /// For each column of the schema a place for it to be kept in once it is opened.
+    opened: Box<[OnceLock<OpenedColumn>]>,
     /// What opened columns take in memory. Kept, because the cache asks at each look-up: to add it up is to
-    /// load all of `columns`.
+    /// load all of `opened`.
     opened_bytes: AtomicUsize,
-}
-
-/// A column of the schema, and place for it to be kept in once it is opened.
-#[derive(Debug)]
-struct ColumnPlace {
-    column_type: ColumnType,
-    opened: OnceLock<OpenedColumn>,
 }
 
 self_cell! {
@@ -94,18 +90,15 @@ impl Page {
     /// `identity` the place from which it was read.
     pub fn open(
         bytes: Buffer,
-        types: &[ColumnType],
+        types: &Arc<[ColumnType]>,
         identity: PageIdentity,
     ) -> Result<Self, PageError> {
         let header = Header::open(&bytes, types.len(), identity)?;
-        let place = |&column_type| ColumnPlace {
-            column_type,
-            opened: OnceLock::new(),
-        };
         Ok(Self {
             bytes,
             header,
-            columns: types.iter().map(place).collect(),
+            types: Arc::clone(types),
+            opened: types.iter().map(|_| OnceLock::new()).collect(),
             opened_bytes: AtomicUsize::new(0),
         })
     }
@@ -127,7 +120,11 @@ impl Page {
     /// When the schema has no such column.
     pub fn unbundled_bytes(&self, columns: &[usize]) -> usize {
         let is_bundled = |column: &&usize| {
-            self.header.encoding(&self.bytes, **column).codec == TextCodec::Bundles as u8
+            // Of columns that cannot be, nothing of the page is looked at.
+            matches!(
+                self.column_type(**column),
+                ColumnType::Text | ColumnType::Bytes
+            ) && self.header.encoding(&self.bytes, **column).codec == TextCodec::Bundles as u8
         };
         let bundled = columns.iter().filter(is_bundled);
         let text_bytes = bundled.map(|&column| {
@@ -142,7 +139,7 @@ impl Page {
     /// one of what is unpacked to look cells up.
     pub fn memory_bytes(&self) -> usize {
         let opened_bytes = self.opened_bytes.load(Ordering::Relaxed);
-        self.bytes.len() + size_of_val(&*self.columns) + opened_bytes
+        self.bytes.len() + size_of_val(&*self.opened) + opened_bytes
     }
 
     /// Decodes a whole column into an array of its type's
@@ -186,7 +183,7 @@ impl Page {
     /// once (positions and kinds, mostly) and it is not negative.
     pub fn constant(&self, column: usize) -> Option<u64> {
         let word = self.reader(&self.bytes, column).constant()?;
-        match self.columns[column].column_type {
+        match self.column_type(column) {
             ColumnType::UInt64 => Some(word),
             ColumnType::Float32 | ColumnType::Float64 => None,
             _ => i64::try_from(word).is_ok().then_some(word),
@@ -201,8 +198,9 @@ impl Page {
         Column::open(self.reader(&self.bytes, column))?.select(range)
     }
 
-    /// The cells of a column at the given slots (`None`: all) as numbers, where it has numbers of up to
-    /// 64 bits and none is NULL: decimals without their scale, dates as days.
+    /// Appends the cells of a column at the given slots (`None`: all) as numbers, where it has numbers of up to
+    /// 64 bits and none is NULL: decimals without their scale, dates as days. Whether it has; else nothing is
+    /// appended.
     ///
     /// # Panics
     /// When a slot is not below [`rows`](Self::rows).
@@ -226,7 +224,7 @@ impl Page {
     /// When the schema has no such column.
     #[inline]
     pub fn column(&self, column: usize) -> Result<OpenColumn<'_>, PageError> {
-        match self.place(column).opened.get() {
+        match self.place(column).get() {
             Some(opened) => Ok(OpenColumn::Kept(opened.borrow_dependent())),
             None => self.open_column(column),
         }
@@ -241,7 +239,7 @@ impl Page {
             Column::open(self.reader(bytes, column)).map(Column::prepare)
         })?;
         let bytes = OPENED_COLUMN_BYTES + opened.borrow_dependent().memory_bytes();
-        let place = &self.columns[column].opened;
+        let place = &self.opened[column];
         // Whoever opened the column meanwhile opened the same.
         if place.set(opened).is_ok() {
             self.opened_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -288,16 +286,22 @@ impl Page {
     }
 
     #[inline]
-    fn place(&self, column: usize) -> &ColumnPlace {
-        let place = self.columns.get(column);
+    fn place(&self, column: usize) -> &OnceLock<OpenedColumn> {
+        let place = self.opened.get(column);
         place.unwrap_or_else(|| panic!("the schema has no column {column}"))
+    }
+
+    #[inline]
+    fn column_type(&self, column: usize) -> ColumnType {
+        let column_type = self.types.get(column);
+        *column_type.unwrap_or_else(|| panic!("the schema has no column {column}"))
     }
 
     /// `bytes` are the page's.
     fn reader<'a>(&self, bytes: &'a [u8], column: usize) -> ColumnReader<'a> {
         let segment = self.header.segment(bytes, column);
         ColumnReader {
-            column_type: self.place(column).column_type,
+            column_type: self.column_type(column),
             encoding: self.header.encoding(bytes, column),
             rows: self.header.rows,
             segment: Cursor::before(&bytes[segment.start..], segment.len()),

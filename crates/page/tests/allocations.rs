@@ -57,7 +57,7 @@ fn a_row_is_found_by_its_key_without_allocating() -> Result<(), PageError> {
     let identity = PageIdentity { file: 1, offset: 0 };
     let mut bytes = Vec::new();
     let encoded = PageEncoder::new(&types, 32 << 10).encode(&columns, 0, identity, &mut bytes);
-    let page = Page::open(bytes.into(), &types, identity)?;
+    let page = Page::open(bytes.into(), &Arc::from(&types[..]), identity)?;
     assert!(page.rows() > 1_000, "a full page: {encoded:?}");
     let place = |row: usize| (row / 2_000) as i64 - 12_000;
     let time = |row: usize| (100 * (row % 2_000) + row * row % 7) as i64;

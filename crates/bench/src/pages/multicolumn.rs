@@ -2,6 +2,8 @@
 //!
 //! Decoding includes opening each page: its checksum and all checks.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
@@ -91,10 +93,11 @@ fn for_each_page(
     pieces: &[Bytes],
     mut each: impl FnMut(Page) -> Result<()>,
 ) -> Result<()> {
+    let types = Arc::from(types);
     let mut offset = 0;
     for piece in pieces {
         let identity = PageIdentity { file: 0, offset };
-        each(Page::open(Buffer::from(piece.clone()), types, identity)?)?;
+        each(Page::open(Buffer::from(piece.clone()), &types, identity)?)?;
         offset += piece.len() as u64;
     }
     Ok(())

@@ -356,7 +356,7 @@ mod tests {
         let column: ArrayRef = Arc::new(Int64Array::from_iter_values(numbers));
         let mut bytes = Vec::new();
         PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);
-        Ok(Page::open(bytes.into(), &types, identity).expect("an intact page"))
+        Ok(Page::open(bytes.into(), &Arc::from(&types[..]), identity).expect("an intact page"))
     }
 
     fn long_page() -> Result<Page, StoreError> {
@@ -366,7 +366,7 @@ mod tests {
         let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
         let mut bytes = Vec::new();
         PageEncoder::new(&types, PAGE_BYTES).encode(&[column], 0, identity, &mut bytes);
-        Ok(Page::open(bytes.into(), &types, identity).expect("an intact page"))
+        Ok(Page::open(bytes.into(), &Arc::from(&types[..]), identity).expect("an intact page"))
     }
 
     fn key(segment: u64, page: u32) -> PageKey {

@@ -25,6 +25,8 @@ pub use unsynced_files::UnsyncedFiles;
 pub use writer::{FinishedSegment, SegmentWriter, WrittenPage};
 pub use zones::Zones;
 
+use std::sync::Arc;
+
 use page::{Experience, PageEncoder};
 use types::{ColumnType, TableSchema};
 
@@ -34,7 +36,7 @@ pub const SYSTEM_COLUMNS: usize = 3;
 /// The types of a page's columns: the table's, then `position` (UInt64), `kind` (Int16, the
 /// number of a `VersionKind`) and `unchanged` (Bytes, NULL or empty where the version is no
 /// patch).
-pub fn page_column_types(schema: &TableSchema) -> Vec<ColumnType> {
+pub fn page_column_types(schema: &TableSchema) -> Arc<[ColumnType]> {
     let table = schema.columns.iter().map(|column| column.column_type);
     table
         .chain([ColumnType::UInt64, ColumnType::Int16, ColumnType::Bytes])

@@ -77,7 +77,7 @@ pub struct Segment {
     path: PathBuf,
     file: Arc<dyn ReadableFile>,
     info: SegmentInfo,
-    types: Vec<ColumnType>,
+    types: Arc<[ColumnType]>,
     /// The key columns, in key order.
     key: Vec<usize>,
     pages: Vec<PageEntry>,

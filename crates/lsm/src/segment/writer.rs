@@ -49,7 +49,7 @@ pub struct WrittenPage<'a> {
     /// The segment.
     pub segment: SegmentId,
     bytes: &'a [u8],
-    types: &'a [ColumnType],
+    types: &'a Arc<[ColumnType]>,
 }
 
 impl WrittenPage<'_> {
@@ -83,7 +83,7 @@ pub struct SegmentWriter {
     file: UnfinishedFile,
     id: SegmentId,
     table: TableId,
-    types: Vec<ColumnType>,
+    types: Arc<[ColumnType]>,
     encoder: PageEncoder,
     pending: PendingRows,
     /// Waiting rows at which the next page is tried; see [`Self::cut_full_pages`].

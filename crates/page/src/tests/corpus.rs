@@ -1,6 +1,7 @@
 //! What fuzzing has found worth keeping, read again.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::hostile::{IDENTITY, ask, decode, look_up, parse};
 use crate::Page;
@@ -15,7 +16,7 @@ fn the_fuzzers_corpus_is_read_without_a_panic() {
         let Some((types, bytes)) = parse(&input) else {
             continue;
         };
-        let Ok(page) = Page::open(bytes.into(), &types, IDENTITY) else {
+        let Ok(page) = Page::open(bytes.into(), &Arc::from(&types[..]), IDENTITY) else {
             continue;
         };
         opened += 1;

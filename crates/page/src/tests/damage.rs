@@ -1,6 +1,7 @@
 //! Whatever the bytes are, reading ends with an array or an error.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
@@ -131,7 +132,7 @@ fn a_page_at_another_place_is_found() {
         },
     ];
     for identity in elsewhere {
-        let opened = Page::open(bytes.as_slice().into(), &types, identity);
+        let opened = Page::open(bytes.as_slice().into(), &Arc::from(&types[..]), identity);
         assert!(matches!(opened, Err(PageError::Checksum { .. })));
     }
 }
@@ -215,7 +216,7 @@ fn front_coded(prefix: u8) -> Vec<u8> {
 fn a_cell_shares_only_what_the_cell_before_has() {
     let types = [ColumnType::Text];
     let page = open(&front_coded(2), &types).expect("the frame is right");
-    let expected: ArrayRef = std::sync::Arc::new(arrow_array::StringArray::from(vec!["ab", "abc"]));
+    let expected: ArrayRef = Arc::new(arrow_array::StringArray::from(vec!["ab", "abc"]));
     super::assert_same(&page.decode(0).expect("two bytes are there"), &expected);
 
     let page = open(&front_coded(3), &types).expect("the frame is right");
@@ -230,7 +231,7 @@ fn exponents_beyond_the_powers_are_refused() {
     let decimal = |exponent| page_of(1, 10, &[exponent, 0, 1, 4]);
     let types = [ColumnType::Float64];
     let page = open(&decimal(1), &types).expect("the frame is right");
-    let expected: ArrayRef = std::sync::Arc::new(arrow_array::Float64Array::from(vec![0.2]));
+    let expected: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![0.2]));
     super::assert_same(
         &page.decode(0).expect("a constant of 2 and exponent 1"),
         &expected,

@@ -117,7 +117,7 @@ fn arrays(recipes: &[Recipe]) -> (Vec<ColumnType>, Vec<ArrayRef>) {
 fn golden_pages_are_readable() {
     for (name, bytes) in GOLDEN {
         let (types, columns) = arrays(&recipes(name));
-        let page = Page::open(bytes.into(), &types, GOLDEN_IDENTITY).expect(name);
+        let page = Page::open(bytes.into(), &Arc::from(&types[..]), GOLDEN_IDENTITY).expect(name);
         for (column, expected) in columns.iter().enumerate() {
             let decoded = page.decode(column).expect(name);
             assert_same(&decoded, expected);

@@ -288,5 +288,5 @@ fn one_page(types: &[ColumnType], columns: &[ArrayRef], capacity: usize) -> (Vec
 }
 
 fn open(bytes: &[u8], types: &[ColumnType]) -> Result<Page, PageError> {
-    Page::open(bytes.into(), types, IDENTITY)
+    Page::open(bytes.into(), &Arc::from(types), IDENTITY)
 }

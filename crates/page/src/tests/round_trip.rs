@@ -32,7 +32,8 @@ fn check(recipes: &[Recipe], rows: usize, skipped: usize, capacity: usize) {
             count == 1 || file.len() - offset <= capacity,
             "only one row may exceed a page"
         );
-        let page = crate::Page::open(file[offset..].into(), &types, identity).expect("intact");
+        let page = crate::Page::open(file[offset..].into(), &Arc::from(&types[..]), identity)
+            .expect("intact");
         assert_eq!(page.rows(), count);
         assert_eq!(page.bytes(), file.len() - offset);
         for (column, array) in columns.iter().enumerate() {
