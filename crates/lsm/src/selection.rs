@@ -187,11 +187,19 @@ impl Selection {
         rows_max.min((BATCH_BYTES / row_bytes.max(1)).max(1))
     }
 
-    /// Spans of the next at most `rows_max` rows. A large span comes alone: it needs no copy.
+    /// Spans of the next at most `rows_max` rows. A large span comes alone: it needs no copy. Small ones are left whole:
+    /// what is asked of a page, such as which of its rows are in a range, would be asked once more for the rest.
     fn next_spans(&self, rows_max: usize) -> Vec<Span> {
         let is_large = |span: &Span| span.rows as usize * WHOLE_SPAN_SHARE >= rows_max;
-        let small = self.spans.iter().take_while(|span| !is_large(span)).count();
-        first_rows(&self.spans[..small.max(1)], rows_max)
+        let mut rows = 0;
+        let fits = |span: &&Span| {
+            rows += span.rows as usize;
+            !is_large(span) && rows <= rows_max
+        };
+        match self.spans.iter().take_while(fits).count() {
+            0 => first_rows(&self.spans[..1], rows_max),
+            small => self.spans[..small].to_vec(),
+        }
     }
 
     /// Forgets the next `rows` rows: they have been copied.
