@@ -4,13 +4,14 @@
 //! source. Both need other spans than the selection's, computed once a batch.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, OffsetBuffer};
 use arrow_select::concat::concat;
-use page::{Page, SPARSE_ROWS_PER_SLOT};
+use page::SPARSE_ROWS_PER_SLOT;
 use types::{SortKeys, VersionKind, VersionRows};
 
 use crate::block::{Block, Cells, VersionColumns};
@@ -21,6 +22,9 @@ use crate::retention::Collapse;
 
 /// The source of spans that name folded patches: behind all others.
 pub(crate) const FOLDED: u32 = u32::MAX;
+
+/// Lists of slots begin with room for so many more than the rows of an average source.
+const SPARE_SLOTS: usize = 8;
 
 /// Why a batch could not be copied.
 pub(crate) enum GatherError {
@@ -62,6 +66,16 @@ pub(crate) enum SourceRows<'a> {
     Folded(Vec<u32>),
 }
 
+impl SourceRows<'_> {
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Block { block, slots } => slots.as_ref().map_or(block.rows(), Vec::len),
+            Self::Folded(places) => places.len(),
+        }
+    }
+}
+
 /// Which rows of a source a batch needs.
 enum Need {
     Nothing,
@@ -89,6 +103,40 @@ impl Places {
     /// Bytes that they take, where whole columns are needed.
     pub fn bytes(&self) -> usize {
         self.spans.bytes()
+    }
+}
+
+/// Finds ascending rows of a batch in its spans.
+struct SpanWalk<'a> {
+    spans: slice::Iter<'a, Span>,
+    span: &'a Span,
+    /// The batch's row after the last that `span` has.
+    end: usize,
+}
+
+impl<'a> SpanWalk<'a> {
+    fn new(spans: &'a [Span]) -> Self {
+        let mut spans = spans.iter();
+        let span = spans.next().expect("a batch has rows");
+        Self {
+            end: span.rows as usize,
+            spans,
+            span,
+        }
+    }
+
+    /// The source of a row, and the places there of this and the following ones of its span.
+    #[inline]
+    fn go_to(&mut self, row: usize) -> (usize, Range<u32>) {
+        while row >= self.end {
+            self.span = self.spans.next().expect("as many bits as rows");
+            self.end += self.span.rows as usize;
+        }
+        let end = self.span.start + self.span.rows;
+        (
+            self.span.source as usize,
+            end - (self.end - row) as u32..end,
+        )
     }
 }
 
@@ -145,13 +193,11 @@ impl Batch<'_> {
         narrowed
     }
 
-    /// Has what its pages' columns begin with come into the processor's cache while something else is done. Each column of the
-    /// pages behind is asked for when that of the page before is looked at.
+    /// Has what the first page's columns begin with come into the processor's cache while something else is done. Each column
+    /// of the pages behind is asked for when that of the page before is looked at.
     pub fn prefetch(&self, places: impl Iterator<Item = usize>) {
         let mut pages = self.sources.iter().filter_map(|block| block.page());
-        let first = pages.next();
-        pages.for_each(Page::prefetch_directory);
-        if let Some(first) = first {
+        if let Some(first) = pages.next() {
             places.for_each(|place| first.prefetch_column(self.columns[place]));
         }
     }
@@ -172,32 +218,38 @@ impl Batch<'_> {
 
     /// The rows whose bit is set, source by source; `None`: all rows.
     pub fn by_source(&self, wanted: Option<&BooleanBuffer>) -> Vec<SourceRows<'_>> {
-        let mut slots: Vec<Vec<u32>> = vec![Vec::new(); self.sources.len() + 1];
-        let mut spans = self.spans.iter();
-        let mut span = spans.next().expect("a batch has rows");
-        // The batch's rows that `span` has.
-        let mut in_span = 0..span.rows as usize;
-        let mut take = |mut start: usize, end: usize| {
-            while start < end {
-                while start >= in_span.end {
-                    span = spans.next().expect("as many bits as rows");
-                    in_span = in_span.end..in_span.end + span.rows as usize;
-                }
-                let taken = in_span.end.min(end) - start;
-                let slot = span.start + (start - in_span.start) as u32;
-                let source = self.sources.len().min(span.source as usize);
-                slots[source].extend(slot..slot + taken as u32);
-                start += taken;
-            }
-        };
+        let count = wanted.map_or(self.rows(), BooleanBuffer::count_set_bits);
+        // Most sources have about as many as the others.
+        let each = count / self.sources.len().max(1) * 5 / 4 + SPARE_SLOTS;
+        let slots = self.sources.iter().map(|_| Vec::with_capacity(each));
+        let mut slots: Vec<Vec<u32>> = slots.chain([Vec::new()]).collect();
+        let mut spans = SpanWalk::new(self.spans);
+        let folded = self.sources.len();
         match wanted {
-            None => take(0, self.rows()),
-            Some(wanted) if wanted.count_set_bits() * SPARSE_ROWS_PER_SLOT > wanted.len() => {
-                wanted
-                    .set_slices()
-                    .for_each(|(start, end)| take(start, end));
+            Some(wanted) if count * SPARSE_ROWS_PER_SLOT <= wanted.len() => {
+                for row in wanted.set_indices() {
+                    let (source, place) = spans.go_to(row);
+                    slots[folded.min(source)].push(place.start);
+                }
             }
-            Some(wanted) => wanted.set_indices().for_each(|row| take(row, row + 1)),
+            _ => {
+                let mut take = |mut start: usize, end: usize| {
+                    while start < end {
+                        let (source, places) = spans.go_to(start);
+                        let taken = places.len().min(end - start);
+                        let places = places.start..places.start + taken as u32;
+                        slots[folded.min(source)].extend(places);
+                        start += taken;
+                    }
+                };
+                match wanted {
+                    None => take(0, self.rows()),
+                    Some(wanted) => {
+                        let runs = wanted.set_slices();
+                        runs.for_each(|(start, end)| take(start, end));
+                    }
+                }
+            }
         }
         let folded = slots.pop().filter(|rows| !rows.is_empty());
         let blocks = self.sources.iter().zip(slots);

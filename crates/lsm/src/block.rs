@@ -123,7 +123,8 @@ struct PageBody {
     segment: Arc<Segment>,
     index: usize,
     unchanged_column: usize,
-    decoded: Box<[OnceLock<ArrayRef>]>,
+    /// A place for each column that may be decoded, made when the first one is: most scans decode none whole.
+    decoded: OnceLock<Box<[OnceLock<ArrayRef>]>>,
 }
 
 /// Neighbouring versions of one run.
@@ -187,9 +188,7 @@ impl Block {
                 segment: Arc::clone(segment),
                 index,
                 unchanged_column: layout.unchanged_column(),
-                decoded: (0..=layout.unchanged_column())
-                    .map(|_| OnceLock::new())
-                    .collect(),
+                decoded: OnceLock::new(),
             }),
         }
     }
@@ -287,7 +286,7 @@ impl Block {
         range: ValueRange<'_>,
     ) -> Result<BooleanBuffer, StoreError> {
         let body = self.page_body();
-        match body.decoded[column].get() {
+        match body.decoded(column) {
             Some(cells) => Ok(rows_in_range(cells, column_type, range)),
             None => {
                 let rows = body.page.select(column, range);
@@ -314,19 +313,20 @@ impl Block {
         Ok(Some(rows.map_err(|e| body.error(&e))?))
     }
 
-    /// The cells of a page's stored column at `slots` (`None`: all) as numbers, if they are numbers of up
-    /// to 64 bits and none is NULL.
+    /// Appends the cells of a page's stored column at `slots` (`None`: all) as numbers, if they are numbers of
+    /// up to 64 bits and none is NULL. Whether they are; else nothing is appended.
     ///
     /// # Panics
     /// When the block is not a page.
-    pub fn integers(
+    pub fn append_integers(
         &self,
         column: usize,
         slots: Option<&[u32]>,
-    ) -> Result<Option<Vec<i64>>, StoreError> {
+        numbers: &mut Vec<i64>,
+    ) -> Result<bool, StoreError> {
         let body = self.page_body();
-        let numbers = body.page.integers(column, slots);
-        numbers.map_err(|e| body.error(&e))
+        let appended = body.page.append_integers(column, slots, numbers);
+        appended.map_err(|e| body.error(&e))
     }
 
     /// The distinct cells of a page's stored text column, and which of them there are at `slots` (`None`:
@@ -405,12 +405,19 @@ impl PageBody {
         distinct.map_err(|e| self.error(&e))
     }
 
+    fn decoded(&self, column: usize) -> Option<&ArrayRef> {
+        self.decoded.get()?[column].get()
+    }
+
     fn column(&self, column: usize) -> Result<ArrayRef, StoreError> {
-        if let Some(array) = self.decoded[column].get() {
+        if let Some(array) = self.decoded(column) {
             return Ok(Arc::clone(array));
         }
         let array = self.page.decode(column).map_err(|e| self.error(&e))?;
-        Ok(Arc::clone(self.decoded[column].get_or_init(|| array)))
+        let columns = 0..=self.unchanged_column;
+        let places = || columns.map(|_| OnceLock::new()).collect();
+        let decoded = self.decoded.get_or_init(places);
+        Ok(Arc::clone(decoded[column].get_or_init(|| array)))
     }
 
     fn decode_versions(

@@ -272,6 +272,8 @@ impl Cursor {
         let wanted = match &self.source {
             PageSource::Cache(_, meter) => {
                 meter.add_versions(page.rows());
+                // Who scans asks soon for some of its columns.
+                page.prefetch_directory();
                 WantedRows::Some
             }
             PageSource::File => WantedRows::All,

@@ -89,7 +89,7 @@ impl FilteredScan {
         }))
     }
 
-    /// The same rows source by source, the projected columns in `forms`. In no order: neither that of the
+    /// The same rows by their sources, the projected columns in `forms`. In no order: neither that of the
     /// sources nor, from one call to the next, of all.
     pub fn next_fragments<T: RowTest>(
         &mut self,
@@ -100,13 +100,7 @@ impl FilteredScan {
         let next = self.next_of(test, |batch, _, wanted| {
             batch.prefetch(0..forms.len());
             let sources = batch.by_source(wanted.as_ref());
-            let fragments = sources.iter().enumerate().map(|(source, rows)| {
-                if let Some(next) = sources.get(source + 1) {
-                    batch.prefetch_rows(next, 0..forms.len());
-                }
-                Fragment::of(batch, rows, forms)
-            });
-            fragments.collect::<Result<Vec<_>, _>>()
+            Fragment::of_sources(batch, &sources, forms)
         });
         Ok(next?.map(Option::unwrap_or_default))
     }

@@ -2,7 +2,8 @@
 //!
 //! A consumer that does not mind the order of rows (one that adds them up) takes them source by
 //! source. Then nothing is copied to lie beside what comes from elsewhere: numbers come as they are
-//! unpacked, and text as the codes of a page's dictionary.
+//! unpacked, and text as the codes of a page's dictionary. Of pages with few wanted rows, all of them numbers, several
+//! are unpacked into one fragment.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -14,6 +15,7 @@ use arrow_select::take::take;
 
 use crate::batch::{Batch, GatherError, SourceRows};
 use crate::block::Block;
+use crate::error::StoreError;
 
 /// What a consumer asks for of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +44,16 @@ pub enum FragmentCells {
     },
 }
 
-/// Some rows of a batch.
+impl FragmentCells {
+    fn as_integers(&mut self) -> Option<&mut Vec<i64>> {
+        match self {
+            Self::Integers(numbers) => Some(numbers),
+            Self::Array(_) | Self::Codes { .. } => None,
+        }
+    }
+}
+
+/// Some rows of a batch: of one source, or of several whose columns are all numbers.
 #[derive(Clone, Debug)]
 pub struct Fragment {
     /// How many.
@@ -51,25 +62,69 @@ pub struct Fragment {
     pub columns: Vec<FragmentCells>,
 }
 
+/// Numbers of several pages are handed out together up to so many rows. Of more, what a fragment takes besides its
+/// rows is no longer felt.
+const ROWS_TOGETHER_MAX: usize = 1024;
+
 impl Fragment {
-    /// Some rows of a batch that have one source, with the first columns in these forms.
-    pub(crate) fn of(
+    /// Rows of a batch by their sources, with the first columns in these forms.
+    pub(crate) fn of_sources(
+        batch: &Batch<'_>,
+        sources: &[SourceRows<'_>],
+        forms: &[Form],
+    ) -> Result<Vec<Self>, GatherError> {
+        let mut fragments: Vec<Self> = Vec::new();
+        let mut left: usize = sources.iter().map(SourceRows::count).sum();
+        for (source, rows) in sources.iter().enumerate() {
+            if let Some(next) = sources.get(source + 1) {
+                batch.prefetch_rows(next, 0..forms.len());
+            }
+            let last = fragments.last_mut();
+            if !last.map_or(Ok(false), |last| last.append(batch, rows))? {
+                let room = left.min(ROWS_TOGETHER_MAX).max(rows.count());
+                fragments.push(Self::of(batch, rows, forms, room)?);
+            }
+            left -= rows.count();
+        }
+        Ok(fragments)
+    }
+
+    /// Rows of one source. There is room for so many numbers, with what may be appended.
+    fn of(
         batch: &Batch<'_>,
         rows: &SourceRows<'_>,
         forms: &[Form],
+        room: usize,
     ) -> Result<Self, GatherError> {
         let cells = forms.iter().enumerate().map(|(place, form)| match form {
             Form::Array => array(batch, rows, place).map(FragmentCells::Array),
-            Form::Integers => integers(batch, rows, place),
+            Form::Integers => integers(batch, rows, place, room),
             Form::Codes => codes(batch, rows, place),
         });
         Ok(Self {
             columns: cells.collect::<Result<_, _>>()?,
-            rows: match rows {
-                SourceRows::Block { block, slots } => slots.as_ref().map_or(block.rows(), Vec::len),
-                SourceRows::Folded(places) => places.len(),
-            },
+            rows: rows.count(),
         })
+    }
+
+    /// Takes in the same columns of few rows of another source, if all of both are numbers. Whether it has.
+    fn append(&mut self, batch: &Batch<'_>, rows: &SourceRows<'_>) -> Result<bool, GatherError> {
+        let columns = self.columns.iter_mut();
+        let columns: Option<Vec<&mut Vec<i64>>> = columns.map(FragmentCells::as_integers).collect();
+        let Some(mut columns) = columns.filter(|_| self.rows + rows.count() <= ROWS_TOGETHER_MAX)
+        else {
+            return Ok(false);
+        };
+        for place in 0..columns.len() {
+            if !append_integers(batch, rows, place, columns[place])? {
+                for appended in &mut columns[..place] {
+                    appended.truncate(self.rows);
+                }
+                return Ok(false);
+            }
+        }
+        self.rows += rows.count();
+        Ok(true)
     }
 }
 
@@ -114,15 +169,28 @@ fn integers(
     batch: &Batch<'_>,
     rows: &SourceRows<'_>,
     place: usize,
+    room: usize,
 ) -> Result<FragmentCells, GatherError> {
-    let column = batch.columns[place];
-    let numbers = page_rows(rows).map(|(page, slots)| page.integers(column, slots));
-    if let Some(numbers) = numbers.transpose()?.flatten() {
+    let mut numbers = Vec::with_capacity(room);
+    if append_integers(batch, rows, place, &mut numbers)? {
         return Ok(FragmentCells::Integers(numbers));
     }
     let array = array(batch, rows, place)?;
     let numbers = of_array(&array);
     Ok(numbers.map_or(FragmentCells::Array(array), FragmentCells::Integers))
+}
+
+/// Appends cells of a page that are numbers, if they are.
+fn append_integers(
+    batch: &Batch<'_>,
+    rows: &SourceRows<'_>,
+    place: usize,
+    numbers: &mut Vec<i64>,
+) -> Result<bool, StoreError> {
+    match page_rows(rows) {
+        Some((page, slots)) => page.append_integers(batch.columns[place], slots, numbers),
+        None => Ok(false),
+    }
 }
 
 fn codes(

@@ -58,23 +58,28 @@ impl<'a> ColumnReader<'a> {
         cells.open_words(codec).ok()?.constant()
     }
 
-    /// See [`Page::integers`](crate::Page::integers).
-    pub(crate) fn integers(&self, slots: Option<&[u32]>) -> Result<Option<Vec<i64>>, PageError> {
+    /// See [`Page::append_integers`](crate::Page::append_integers).
+    pub(crate) fn append_integers(
+        &self,
+        slots: Option<&[u32]>,
+        numbers: &mut Vec<i64>,
+    ) -> Result<bool, PageError> {
         let codec = WordCodec::from_u8(self.encoding.codec);
         let Some(codec) = codec.filter(|_| self.encoding.null_form == NullForm::None) else {
-            return Ok(None);
+            return Ok(false);
         };
         let words = self.all_cells(self.segment).open_words(codec)?;
-        Ok(match self.column_type {
-            ColumnType::Int16 => Some(widened(integers::<i16>(&words, self.rows, slots)?)),
+        match self.column_type {
+            ColumnType::Int16 => append_widened::<i16>(&words, self.rows, slots, numbers)?,
             ColumnType::Int32 | ColumnType::Date => {
-                Some(widened(integers::<i32>(&words, self.rows, slots)?))
+                append_widened::<i32>(&words, self.rows, slots, numbers)?;
             }
             ColumnType::Int64 | ColumnType::Decimal { .. } => {
-                Some(integers::<i64>(&words, self.rows, slots)?)
+                append_cells(&words, self.rows, slots, numbers)?;
             }
-            _ => None,
-        })
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Decodes the selected rows.
@@ -126,31 +131,41 @@ impl<'a> ColumnReader<'a> {
     }
 }
 
-/// The cells at `slots` of a column of so many rows, or all.
-fn integers<T: Cell>(
+/// Appends the cells at `slots` of a column of so many rows, or all.
+fn append_cells<T: Cell>(
     words: &Words<'_>,
     rows: usize,
     slots: Option<&[u32]>,
-) -> Result<Vec<T>, PageError> {
-    let mut cells = Vec::new();
+    cells: &mut Vec<T>,
+) -> Result<(), PageError> {
     match slots {
-        Some(slots) if slots.len() * SPARSE_ROWS_PER_SLOT <= rows => {
-            cells.reserve_exact(slots.len());
-            words.gather(slots, &mut cells)?;
+        None => {
+            cells.reserve(rows);
+            words.decode(cells)
         }
-        _ => {
-            cells.reserve_exact(rows);
-            words.decode(&mut cells)?;
-            if let Some(slots) = slots {
-                cells = slots.iter().map(|&slot| cells[slot as usize]).collect();
-            }
+        Some(slots) if slots.len() * SPARSE_ROWS_PER_SLOT <= rows => {
+            cells.reserve(slots.len());
+            words.gather(slots, cells)
+        }
+        Some(slots) => {
+            let mut all: Vec<T> = Vec::with_capacity(rows);
+            words.decode(&mut all)?;
+            cells.extend(slots.iter().map(|&slot| all[slot as usize]));
+            Ok(())
         }
     }
-    Ok(cells)
 }
 
-fn widened<T: Into<i64>>(cells: Vec<T>) -> Vec<i64> {
-    cells.into_iter().map(Into::into).collect()
+fn append_widened<T: Cell + Into<i64>>(
+    words: &Words<'_>,
+    rows: usize,
+    slots: Option<&[u32]>,
+    numbers: &mut Vec<i64>,
+) -> Result<(), PageError> {
+    let mut cells: Vec<T> = Vec::new();
+    append_cells(words, rows, slots, &mut cells)?;
+    numbers.extend(cells.into_iter().map(Into::into));
+    Ok(())
 }
 
 /// The stored cells of a column, and what becomes of them.

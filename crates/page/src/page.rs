@@ -204,12 +204,14 @@ impl Page {
     ///
     /// # Panics
     /// When a slot is not below [`rows`](Self::rows).
-    pub fn integers(
+    pub fn append_integers(
         &self,
         column: usize,
         slots: Option<&[u32]>,
-    ) -> Result<Option<Vec<i64>>, PageError> {
-        self.reader(&self.bytes, column).integers(slots)
+        numbers: &mut Vec<i64>,
+    ) -> Result<bool, PageError> {
+        let reader = self.reader(&self.bytes, column);
+        reader.append_integers(slots, numbers)
     }
 
     /// The distinct cells of a text column and which rows have them, if that is how it is encoded.

@@ -543,6 +543,10 @@ impl Harness {
                 found, rows,
                 "fragments of numbers in {wanted:?} at {position}"
             );
+            // Rows sort by their numbers first.
+            let numbers: Vec<Option<i64>> = rows.iter().map(|row| row.0).collect();
+            let found = self.numbers_of_fragments(&wanted, &read);
+            assert_eq!(found, numbers, "numbers in {wanted:?} at {position}");
             let found = self.sifted_rows(&wanted, &read);
             assert_eq!(
                 found, expected,
@@ -648,6 +652,30 @@ impl Harness {
                 let before = found.len();
                 found.extend(rows);
                 assert_eq!(found.len() - before, fragment.rows);
+            }
+        }
+    }
+
+    /// Their numbers alone, sorted: from fragments that may have the rows of several pages.
+    fn numbers_of_fragments(&self, wanted: &Range<i64>, read: &Read<'_>) -> Vec<Option<i64>> {
+        let number = self.shape.columns().len();
+        // A key that is a text is no number: then no fragments come together.
+        let mut scan = self.scan_for(wanted, read, vec![0, number], &[number, number + 1]);
+        let mut found = Vec::new();
+        loop {
+            let next =
+                scan.next_fragments(&mut EvenTextsBesideNumbersIn(wanted), &[Form::Integers; 2]);
+            let Some(fragments) = next.expect("pages are sound") else {
+                found.sort();
+                return found;
+            };
+            for fragment in fragments {
+                if let FragmentCells::Integers(keys) = &fragment.columns[0] {
+                    assert_eq!(keys.len(), fragment.rows);
+                }
+                let numbers = cells_of_numbers(&fragment.columns[1]);
+                assert_eq!(numbers.len(), fragment.rows);
+                found.extend(numbers);
             }
         }
     }

@@ -66,7 +66,7 @@ fn read_all(page: &Page, columns: usize) {
             let _ = distinct.rows_of(&BooleanBuffer::new_set(distinct.cells().len()));
             let _ = distinct.codes(Some(&every_third));
         }
-        let _ = page.integers(column, None);
+        let _ = page.append_integers(column, None, &mut Vec::new());
         search_column(page, column, &every_third);
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn decode(page: &Page, column: usize) {
 /// What encoded cells are asked for all rows at once.
 pub(super) fn ask(page: &Page, column: usize) {
     let slots: Vec<u32> = (0..page.rows() as u32).step_by(7).collect();
-    let _ = page.integers(column, Some(&slots));
+    let _ = page.append_integers(column, Some(&slots), &mut Vec::new());
     let Ok(Some(distinct)) = page.distinct_text(column) else {
         return;
     };
