@@ -22,7 +22,8 @@ use super::{BLOCK, BLOCKS_A_GROUP, mask};
 /// Values in a group.
 pub(crate) const GROUP: usize = LANES * ROWS;
 
-const LANES: usize = 8;
+/// Neighbours that lie side by side.
+pub(super) const LANES: usize = 8;
 const ROWS: usize = u32::BITS as usize;
 const ROWS_A_BLOCK: usize = BLOCK / LANES;
 const WORD_BYTES: usize = size_of::<u32>();

@@ -175,8 +175,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Of a group of narrow values a bit for each from `first` to `last`; of what lies behind the last
-    /// value, any.
+    /// Of a whole group of narrow values a bit for each from `first` to `last`.
     #[inline]
     pub(crate) fn bits_in_range(
         &self,

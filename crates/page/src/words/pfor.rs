@@ -177,22 +177,21 @@ impl Pfor<'_> {
 
     fn select_packed(&self, rows: usize, range: WordRange) -> BooleanBuffer {
         let distances = range.distances(self.base);
+        let mut bits = Vec::with_capacity(self.distances.blocks());
         if self.distances.is_narrow()
             && let Some((first, last)) = distances.narrow()
         {
-            let groups = rows.div_ceil(GROUP);
-            let mut blocks = Vec::with_capacity(groups * BLOCKS_A_GROUP);
-            for group in 0..groups {
-                blocks.extend_from_slice(&self.distances.bits_in_range(group, first, last));
+            for group in 0..rows / GROUP {
+                bits.extend_from_slice(&self.distances.bits_in_range(group, first, last));
             }
-            return buffer_of(blocks, rows);
         }
+        // What is left of narrow distances, or all wide ones.
         let mut block = [0; BLOCK];
-        let blocks = (0..self.distances.blocks()).map(|index| {
+        for index in bits.len()..self.distances.blocks() {
             self.distances.unpack(index, &mut block);
-            word_bits(&block, distances.first, distances.span)
-        });
-        buffer_of(blocks.collect(), rows)
+            bits.push(word_bits(&block, distances.first, distances.span));
+        }
+        buffer_of(bits, rows)
     }
 
     #[inline]
