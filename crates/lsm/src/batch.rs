@@ -138,6 +138,16 @@ impl<'a> SpanWalk<'a> {
             end - (self.end - row) as u32..end,
         )
     }
+
+    /// Gives `take` the source of each span's part of neighbouring rows, and their places there.
+    fn each_part(&mut self, mut rows: Range<usize>, mut take: impl FnMut(usize, Range<u32>)) {
+        while !rows.is_empty() {
+            let (source, places) = self.go_to(rows.start);
+            let taken = places.len().min(rows.len());
+            take(source, places.start..places.start + taken as u32);
+            rows.start += taken;
+        }
+    }
 }
 
 /// Consecutive kept rows, about to be copied.
@@ -218,39 +228,7 @@ impl Batch<'_> {
 
     /// The rows whose bit is set, source by source; `None`: all rows.
     pub fn by_source(&self, wanted: Option<&BooleanBuffer>) -> Vec<SourceRows<'_>> {
-        let count = wanted.map_or(self.rows(), BooleanBuffer::count_set_bits);
-        // Most sources have about as many as the others.
-        let each = count / self.sources.len().max(1) * 5 / 4 + SPARE_SLOTS;
-        let slots = self.sources.iter().map(|_| Vec::with_capacity(each));
-        let mut slots: Vec<Vec<u32>> = slots.chain([Vec::new()]).collect();
-        let mut spans = SpanWalk::new(self.spans);
-        let folded = self.sources.len();
-        match wanted {
-            Some(wanted) if count * SPARSE_ROWS_PER_SLOT <= wanted.len() => {
-                for row in wanted.set_indices() {
-                    let (source, place) = spans.go_to(row);
-                    slots[folded.min(source)].push(place.start);
-                }
-            }
-            _ => {
-                let mut take = |mut start: usize, end: usize| {
-                    while start < end {
-                        let (source, places) = spans.go_to(start);
-                        let taken = places.len().min(end - start);
-                        let places = places.start..places.start + taken as u32;
-                        slots[folded.min(source)].extend(places);
-                        start += taken;
-                    }
-                };
-                match wanted {
-                    None => take(0, self.rows()),
-                    Some(wanted) => {
-                        let runs = wanted.set_slices();
-                        runs.for_each(|(start, end)| take(start, end));
-                    }
-                }
-            }
-        }
+        let mut slots = self.slots_of(wanted);
         let folded = slots.pop().filter(|rows| !rows.is_empty());
         let blocks = self.sources.iter().zip(slots);
         let blocks = blocks.filter(|(_, slots)| !slots.is_empty());
@@ -259,6 +237,34 @@ impl Batch<'_> {
             block,
         });
         blocks.chain(folded.map(SourceRows::Folded)).collect()
+    }
+
+    /// Which rows those are of each source, and of the folded patches, which come last.
+    fn slots_of(&self, wanted: Option<&BooleanBuffer>) -> Vec<Vec<u32>> {
+        let folded = self.sources.len();
+        let count = wanted.map_or(self.rows(), BooleanBuffer::count_set_bits);
+        // Most sources have about as many as the others.
+        let room = count / folded.max(1) * 5 / 4 + SPARE_SLOTS;
+        let slots = self.sources.iter().map(|_| Vec::with_capacity(room));
+        let mut slots: Vec<Vec<u32>> = slots.chain([Vec::new()]).collect();
+        let mut spans = SpanWalk::new(self.spans);
+        let take = |source: usize, places: Range<u32>| slots[folded.min(source)].extend(places);
+        match wanted {
+            None => spans.each_part(0..self.rows(), take),
+            Some(wanted) if count * SPARSE_ROWS_PER_SLOT <= wanted.len() => {
+                for row in wanted.set_indices() {
+                    let (source, places) = spans.go_to(row);
+                    slots[folded.min(source)].push(places.start);
+                }
+            }
+            Some(wanted) => {
+                let mut take = take;
+                for (start, end) in wanted.set_slices() {
+                    spans.each_part(start..end, &mut take);
+                }
+            }
+        }
+        slots
     }
 
     /// The wanted columns of the rows.

@@ -42,7 +42,7 @@ impl CheckedScan {
         self.scan.next_wanted(&mut self.check)
     }
 
-    /// The next rows source by source, the projected columns in `forms`; `None` at the end.
+    /// The next rows by their sources, the projected columns in `forms`; `None` at the end.
     pub(super) fn next_fragments(
         &mut self,
         forms: &[Form],

@@ -1,4 +1,4 @@
-//! Reads one partition of a scan in fragments: rows of one source each, in no order.
+//! Reads one partition of a scan in fragments: rows of one source, or numbers of several, in no order.
 
 use std::sync::Arc;
 
