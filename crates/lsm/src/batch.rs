@@ -127,20 +127,17 @@ impl<'a> SpanWalk<'a> {
 
     /// The source of a row, and the places there of this and the following ones of its span.
     #[inline]
-    fn go_to(&mut self, row: usize) -> (usize, Range<u32>) {
+    fn go_to(&mut self, row: usize) -> (u32, Range<u32>) {
         while row >= self.end {
             self.span = self.spans.next().expect("as many bits as rows");
             self.end += self.span.rows as usize;
         }
         let end = self.span.start + self.span.rows;
-        (
-            self.span.source as usize,
-            end - (self.end - row) as u32..end,
-        )
+        (self.span.source, end - (self.end - row) as u32..end)
     }
 
     /// Gives `take` the source of each span's part of neighbouring rows, and their places there.
-    fn each_part(&mut self, mut rows: Range<usize>, mut take: impl FnMut(usize, Range<u32>)) {
+    fn each_part(&mut self, mut rows: Range<usize>, mut take: impl FnMut(u32, Range<u32>)) {
         while !rows.is_empty() {
             let (source, places) = self.go_to(rows.start);
             let taken = places.len().min(rows.len());
@@ -179,26 +176,15 @@ impl Batch<'_> {
     /// The rows whose bit is set, as spans: for a batch of these alone.
     pub fn narrowed(&self, rows: &BooleanBuffer) -> Vec<Span> {
         let mut narrowed = Vec::with_capacity(self.spans.len());
-        let mut spans = self.spans.iter();
-        let mut span = *spans.next().expect("a batch has rows");
-        // The batch's row with which `span` starts.
-        let mut span_at = 0;
+        let mut spans = SpanWalk::new(self.spans);
         for (start, end) in rows.set_slices() {
-            let mut at = start;
-            while at < end {
-                while at >= span_at + span.rows as usize {
-                    span_at += span.rows as usize;
-                    span = *spans.next().expect("as many bits as rows");
-                }
-                let skipped = at - span_at;
-                let taken = (span.rows as usize - skipped).min(end - at);
+            spans.each_part(start..end, |source, places| {
                 narrowed.push(Span {
-                    source: span.source,
-                    start: span.start + skipped as u32,
-                    rows: taken as u32,
+                    source,
+                    start: places.start,
+                    rows: places.len() as u32,
                 });
-                at += taken;
-            }
+            });
         }
         narrowed
     }
@@ -248,17 +234,17 @@ impl Batch<'_> {
         let slots = self.sources.iter().map(|_| Vec::with_capacity(room));
         let mut slots: Vec<Vec<u32>> = slots.chain([Vec::new()]).collect();
         let mut spans = SpanWalk::new(self.spans);
-        let take = |source: usize, places: Range<u32>| slots[folded.min(source)].extend(places);
+        let list = |source: u32| folded.min(source as usize);
+        let mut take = |source, places: Range<u32>| slots[list(source)].extend(places);
         match wanted {
             None => spans.each_part(0..self.rows(), take),
             Some(wanted) if count * SPARSE_ROWS_PER_SLOT <= wanted.len() => {
                 for row in wanted.set_indices() {
                     let (source, places) = spans.go_to(row);
-                    slots[folded.min(source)].push(places.start);
+                    slots[list(source)].push(places.start);
                 }
             }
             Some(wanted) => {
-                let mut take = take;
                 for (start, end) in wanted.set_slices() {
                     spans.each_part(start..end, &mut take);
                 }
